@@ -153,6 +153,11 @@ pub const KEYS: &[Key] = &[
         "lines/cycle",
         "rate of shared memory's port for lines of register loads, where the first-level cache is the same memory",
     ),
+    key(
+        "memory.l2_atomics_per_clk",
+        "sectors/cycle",
+        "sectors of atomic accesses that all slices of the second-level cache serve",
+    ),
     key("memory.l1_latency", "cycles", "global load to use, first-level hit"),
     key("memory.l2_latency", "cycles", "global load to use, second-level hit"),
     key("memory.cp_async_extra", "cycles", "latency of a cp.async beyond that of a global load"),

@@ -44,6 +44,7 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
         same @ (Effect::Commit(_)
         | Effect::Work(_)
         | Effect::Use(_)
+        | Effect::Passes(_)
         | Effect::Product(..)
         | Effect::Tensor { .. }
         | Effect::TensorWait(_)

@@ -25,6 +25,7 @@ struct Open {
 enum Class {
     Load,
     Store,
+    Atomic,
     Copy,
 }
 
@@ -43,6 +44,8 @@ impl Gather<'_, '_> {
     fn list(&mut self, list: Vec<Merged>) -> Vec<Merged> {
         let mut out: Vec<Merged> = Vec::new();
         let mut open: BTreeMap<(Class, u16), Open> = BTreeMap::new();
+        // The assembler issues a load as soon as it can, but not before a barrier or a branch.
+        let mut earliest = 0;
         let mut rest = list.into_iter().peekable();
         while let Some(mut n) = rest.next() {
             n.kind = match n.kind {
@@ -56,6 +59,7 @@ impl Gather<'_, '_> {
             let MergedKind::Op(ops) = &mut n.kind else {
                 open.clear();
                 out.push(n);
+                earliest = out.len();
                 continue;
             };
             match &mut ops[0].2 {
@@ -82,6 +86,7 @@ impl Gather<'_, '_> {
                     let (class, param) = match g.how {
                         GlobalAccess::Load(_) => (Class::Load, g.param),
                         GlobalAccess::Store => (Class::Store, g.param),
+                        GlobalAccess::Atomic => (Class::Atomic, g.param),
                         GlobalAccess::Copy => (Class::Copy, g.param),
                         GlobalAccess::BoxLoad | GlobalAccess::BoxStore => {
                             out.push(n);
@@ -96,14 +101,26 @@ impl Gather<'_, '_> {
                     {
                         continue;
                     }
+                    if class == Class::Load {
+                        open.values_mut().filter(|o| o.index >= earliest).for_each(|o| o.index += 1);
+                        open.insert((class, param), Open { index: earliest, copy });
+                        out.insert(earliest, n);
+                        earliest += 1;
+                        continue;
+                    }
                     open.insert((class, param), Open { index: out.len(), copy });
                     out.push(n);
                     out.extend(second);
                 }
-                Effect::Touch(Touch::Read, _) => out.push(n),
+                Effect::Touch(Touch::Read, _) | Effect::Passes(_) => out.push(n),
+                Effect::Touch(Touch::Write, _) => {
+                    open.clear();
+                    out.push(n);
+                }
                 _ => {
                     open.clear();
                     out.push(n);
+                    earliest = out.len();
                 }
             }
         }
@@ -130,8 +147,8 @@ impl Gather<'_, '_> {
             let Some(shift) = shift else { return false };
             let mut lanes_of = x.lanes.clone();
             lanes_of.extend(y.lanes.iter().map(|(at, n)| (at + shift, *n)));
-            let instructions = x.instructions + y.instructions;
-            joined.push((*w, *lanes, Effect::Global(Global { lanes: lanes_of, instructions, ..x.clone() })));
+            let (instructions, sectors) = (x.instructions + y.instructions, x.sectors + y.sectors);
+            joined.push((*w, *lanes, Effect::Global(Global { lanes: lanes_of, instructions, sectors, ..x.clone() })));
         }
         let numbers = match (&old[0].2, &new[0].2) {
             (Effect::Global(x), Effect::Global(y)) => Some((x.how, y.how)),

@@ -398,6 +398,7 @@ impl Walk<'_, '_> {
             (bytes_of(i), 32)
         };
         let runs = self.runs(i, &v, bytes, lanes)?;
+        self.bank_passes(at, &runs);
         self.push(at, 0, Effect::Touch(what, runs))
     }
 

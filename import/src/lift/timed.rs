@@ -13,7 +13,7 @@ use crate::symbolic::{Atom, Term};
 
 use super::launch::{Argument, Launch};
 use super::slice::writes;
-use super::tree::{Effect, Global, GlobalAccess, Kind, Node, Val};
+use super::tree::{Effect, Global, GlobalAccess, Kind, Node, Run, Val};
 use super::values::bytes_of;
 use super::walk::Walk;
 
@@ -23,6 +23,8 @@ const WORK_PART: u8 = 90;
 const USE_PART: u8 = 60;
 /// The part of a node of [`Effect::Global`].
 const GLOBAL_PART: u8 = 50;
+/// The part of a node of [`Effect::Passes`].
+const PASSES_PART: u8 = 45;
 /// The number of loads from shared memory in [`Effect::Use`].
 pub(super) const SHARED_LOAD: u32 = u32::MAX;
 
@@ -39,8 +41,8 @@ pub(super) struct Issued {
 }
 
 /// The latency of a special function as a multiple of that of an addition (calibrate/probes/latency.cu).
-const SPECIAL_LATENCIES: u32 = 5;
-/// The same for a shuffle.
+const SPECIAL_LATENCIES: u32 = 4;
+/// The same for a shuffle, which takes as long as a load of shared memory (`memory.shared_latency`).
 const SHUFFLE_LATENCIES: u32 = 6;
 
 /// Units that execute one warp instruction: integer, floating-point, special.
@@ -51,8 +53,11 @@ fn work(i: &Inst) -> Instructions {
     match i.op.as_str() {
         "ld" if i.has("param") => {}
         // Copies of registers and changes of width that the assembler removes.
-        "mov" | "cvta" | "ret" | "exit" | "pragma" | "cvt" if i.op != "cvt" || !i.mods.iter().any(|m| m.contains('f')) => {}
-        "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "tanh" if i.has("approx") || i.op == "ex2" => special = 1,
+        "mov" | "cvta" | "ret" | "exit" | "pragma" | "cvt"
+            if i.op != "cvt" || !i.mods.iter().any(|m| m.contains('f')) => {}
+        "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "tanh" if i.has("approx") || i.op == "ex2" => {
+            special = 1
+        }
         "sqrt" | "rcp" => (fma, special) = (6, 1),
         "div" if float => (fma, special) = (if i.has("rn") { 8 } else { 2 }, 1),
         "div" | "rem" => (int, special) = (12 * (1 + double), 2),
@@ -221,8 +226,9 @@ impl Walk<'_, '_> {
                 self.loads(i, SHARED_LOAD);
                 return Ok(());
             }
-            "st" | "red" if far && !i.has("async") => (GlobalAccess::Store, 0, bytes_of(i)),
-            "atom" if far => (GlobalAccess::Store, 1, bytes_of(i)),
+            "st" if far && !i.has("async") => (GlobalAccess::Store, 0, bytes_of(i)),
+            "red" if far && !i.has("async") => (GlobalAccess::Atomic, 0, bytes_of(i)),
+            "atom" if far => (GlobalAccess::Atomic, 1, bytes_of(i)),
             "cp" if i.has("async") && !i.has("bulk") && far => {
                 let bytes = self.operand(i.arg(2))?.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
                 (GlobalAccess::Copy, 1, bytes.unwrap_or(16).clamp(0, 16) as u32)
@@ -252,6 +258,7 @@ impl Walk<'_, '_> {
             at: Vec::new(),
             lanes: list.iter().map(|l| (*l as i64 * i64::from(bytes), bytes)).collect(),
             instructions: 1,
+            sectors: (list.len() as u32 * bytes).div_ceil(32),
         };
         let Some((param, first)) = self.array_of(v.at(list[0])) else { return unknown(u16::MAX) };
         if self.opaque(first) || self.s.arena.reads_memory(first) {
@@ -263,7 +270,11 @@ impl Walk<'_, '_> {
             let Some(offset) = sample(&mut self.s.arena, d) else { return unknown(param) };
             offsets.push((offset, bytes));
         }
-        Global { how, param, at: vec![first], lanes: offsets, instructions: 1 }
+        let mut sectors: Vec<i64> = offsets.iter().map(|(o, _)| o.div_euclid(32)).collect();
+        sectors.sort_unstable();
+        sectors.dedup();
+        let sectors = sectors.len() as u32;
+        Global { how, param, at: vec![first], lanes: offsets, instructions: 1, sectors }
     }
 
     /// The array that an address points into, and the bytes from its start.
@@ -308,8 +319,30 @@ impl Walk<'_, '_> {
             }
         }
         let how = if loads { GlobalAccess::BoxLoad } else { GlobalAccess::BoxStore };
-        self.record(at, GLOBAL_PART, Effect::Global(Global { how, param, at: place, lanes: Vec::new(), instructions: 1 }));
+        self.record(
+            at,
+            GLOBAL_PART,
+            Effect::Global(Global { how, param, at: place, lanes: Vec::new(), instructions: 1, sectors: 0 }),
+        );
         Ok(())
+    }
+
+    /// The passes through the banks of shared memory that an access takes: a pass serves one word of each bank.
+    pub(super) fn bank_passes(&mut self, at: usize, runs: &[Run]) {
+        let (Some((first, _)), true) = (runs.first().copied(), self.timing().is_some() && self.dry == 0) else {
+            return;
+        };
+        let mut words: Vec<i64> = Vec::new();
+        for (t, bytes) in runs {
+            let d = self.s.arena.sub(*t, first);
+            let from = sample(&mut self.s.arena, d).unwrap_or(0);
+            words.extend(from.div_euclid(4)..=(from + i64::from(*bytes) - 1).div_euclid(4));
+        }
+        words.sort_unstable();
+        words.dedup();
+        let mut banks = [0u32; 32];
+        words.iter().for_each(|w| banks[w.rem_euclid(32) as usize] += 1);
+        self.record(at, PASSES_PART, Effect::Passes(banks.into_iter().max().unwrap_or(1)));
     }
 
     /// `mma.sync`.

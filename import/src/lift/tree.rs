@@ -70,6 +70,8 @@ pub struct Global {
     pub lanes: Vec<(i64, u32)>,
     /// Machine instructions.
     pub instructions: u32,
+    /// Sectors of 32 bytes that the instructions touch, each counted for itself.
+    pub sectors: u32,
 }
 
 /// The kinds of access to global memory.
@@ -77,8 +79,10 @@ pub struct Global {
 pub enum GlobalAccess {
     /// `ld.global`, with a number for the registers that it writes.
     Load(u32),
-    /// `st.global`, `red.global` and `atom.global`.
+    /// `st.global`.
     Store,
+    /// `red.global` and `atom.global`.
+    Atomic,
     /// The source of a `cp.async`, which follows.
     Copy,
     /// The source of a bulk copy by tensor map, which follows.
@@ -215,6 +219,8 @@ pub enum Effect {
     GridWait,
     /// An access to global memory; only in programs that are timed.
     Global(Global),
+    /// Passes through the banks of shared memory that the next access takes; only in programs that are timed.
+    Passes(u32),
     /// Instructions since the last operation; only in programs that are timed.
     Work(Instructions),
     /// The first use of registers that the load of this number wrote; only in programs that are timed.
@@ -278,7 +284,7 @@ impl Node {
     pub fn is_work(&self) -> bool {
         matches!(
             &self.kind,
-            Kind::Op(_, Effect::Work(_) | Effect::Use(_) | Effect::Global(_) | Effect::Product(..))
+            Kind::Op(_, Effect::Work(_) | Effect::Use(_) | Effect::Global(_) | Effect::Product(..) | Effect::Passes(_))
         )
     }
 }

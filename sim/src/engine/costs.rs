@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Class, Fence, Instr, MmaKind, MoveKind, Op, Program};
+use crate::ir::{Class, Fence, Instr, MmaKind, MoveKind, Op, Program, Writes};
 use crate::machine::{Kind, Machine, MissingParam};
 use crate::timeline::TICKS;
 
@@ -47,6 +47,8 @@ pub struct Costs {
     pub store_byte: f64,
     /// Ticks per stored byte of a core's share of the L2 slices; 0 where the machine does not say.
     pub write_byte: f64,
+    /// Ticks of a core's share of the L2 slices for an atomic access to one sector; 0 where the machine does not say.
+    pub atomic: f64,
     /// Bytes of a cache line; 0 where the machine does not say.
     pub line: f64,
     /// Ticks of shared memory's port for each line of a load to registers; 0 where such loads do not use that port.
@@ -312,6 +314,10 @@ impl Costs {
             c.last_extra = extra(r.optional("memory.llc_latency")).unwrap_or(near);
             c.dram_latency = c.l2_latency + near;
             c.line = r.optional("memory.line_bytes").unwrap_or(0.0);
+            let atomics = u.any(|op| matches!(op, Op::Move { dst, .. } if dst.sel.writes == Writes::Atomic));
+            if let Some(rate) = atomics.then(|| r.optional("memory.l2_atomics_per_clk")).flatten() {
+                c.atomic = TICKS as f64 * c.sharers as f64 / rate;
+            }
             if prog.opaque_globals && warp_loads {
                 c.l1_latency = r.optional("memory.l1_latency").map(|v| v * TICKS as f64);
             }

@@ -103,8 +103,13 @@ impl<'t> Prober<'t> {
             s.free = LATE;
         }
         let at = |x: Late| if x == late { LATE } else { 0 };
-        let seat =
-            AgentTiming { scheduler: who.warp as usize % schedulers, matrix_ready: at(Late::Ready), woken, wave: 0, cluster: 0 };
+        let seat = AgentTiming {
+            scheduler: who.warp as usize % schedulers,
+            matrix_ready: at(Late::Ready),
+            woken,
+            wave: 0,
+            cluster: 0,
+        };
         let [core, peer] = &mut cores;
         let peer = (t.prog.cluster > 1).then_some(peer);
         let c = t.charge(pc, effect, at(Late::Begin), seat, core, peer);

@@ -1,5 +1,6 @@
 //! The time of copies: to and from shared memory, registers, tensor memory, the caches and memory behind them.
 
+use crate::ir::Writes;
 use crate::ir::{Class, MoveKind, Op};
 use crate::protocol::MoveEffect;
 use crate::timeline::Stall;
@@ -9,6 +10,9 @@ use super::server::Core;
 use super::timing::{AgentTiming, Charge, Timing, ticks};
 
 /// An operation that a warp performs part by part; other warps issue between the parts.
+/// Bytes of a pass through all banks of shared memory.
+const PASS_BYTES: f64 = 128.0;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Parts {
     Load(Load),
@@ -24,6 +28,8 @@ pub(super) struct Store {
     pub(super) begun: bool,
     /// Bytes of one instruction, in units of 1/256.
     bytes: u64,
+    /// Ticks of the slices of L2 for an atomic access; 0 for a plain store.
+    atomic: u64,
 }
 
 /// A synchronous load (global to shared memory by the same threads), batch by batch.
@@ -75,8 +81,19 @@ impl Timing<'_> {
             _ => core.l2.serve(at, ticks(lines * c.l2_byte)),
         };
         let slices = core.look_up(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
-        let (_, dram) = core.dram.serve(at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
+        let dram = self.from_dram(core, at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
         port.max(slices).max(dram)
+    }
+
+    /// The tick at which DRAM has served the core's share of a request. CTAs of a compiled kernel that load in bursts are
+    /// not in step: while one core loads, others compute. So a core may use what it left idle before.
+    fn from_dram(&self, core: &mut Core, at: u64, ticks: u64) -> u64 {
+        if !self.prog.opaque_globals {
+            return core.dram.serve(at, ticks).1;
+        }
+        core.dram.busy += ticks;
+        core.dram.free += ticks;
+        core.dram.free.max(at)
     }
 
     /// Bytes of a copy, and bytes of the lines that contain them.
@@ -200,7 +217,7 @@ impl Timing<'_> {
                 }
             }
             MoveKind::Lds | MoveKind::Sts => {
-                let n = (m.chip_bytes as f64 / per).ceil().max(1.0);
+                let n = if m.batch.is_some() { 1.0 } else { (m.chip_bytes as f64 / per).ceil().max(1.0) };
                 let each = if m.how == MoveKind::Lds { c.issue_lds } else { c.issue_sts };
                 let shared = if m.how == MoveKind::Lds { src } else { dst };
                 // Stores write whole rows; only reads of fragments across rows conflict in the banks.
@@ -210,7 +227,8 @@ impl Timing<'_> {
                 let unpacked = if m.dequant { self.unpack(core, seat, issued, m.elements as f64) } else { issued };
                 // The instruction queues behind earlier copies; it passes there at the rate of one line of a copy.
                 let at = if c.load_line > 0.0 { core.front.serve(start, ticks(n * c.load_line)).0 } else { start };
-                let (_, port) = core.shared.serve(at, ticks(m.chip_bytes as f64 * c.shared_byte * ways));
+                let bytes = m.batch.map_or(m.chip_bytes as f64 * ways, |passes| f64::from(passes) * PASS_BYTES);
+                let (_, port) = core.shared.serve(at, ticks(bytes * c.shared_byte));
                 // A store continues when the port has taken its data. The data of a load arrives one latency later.
                 let end = if m.how == MoveKind::Sts { unpacked.max(port) } else { issued };
                 let land = port.max(issued) + ticks(c.shared_latency);
@@ -219,7 +237,9 @@ impl Timing<'_> {
             MoveKind::Store => {
                 let n = m.batch.map_or((m.global_bytes as f64 / per).ceil(), f64::from).max(1.0);
                 let ready = now.max(seat.matrix_ready);
-                let store = Store { left: n as u32, begun: false, bytes: (m.global_bytes as f64 / n * 256.0) as u64 };
+                let atomic = if dst.sel.writes == Writes::Atomic { ticks(c.atomic) } else { 0 };
+                let bytes = (m.global_bytes as f64 / n * 256.0) as u64;
+                let store = Store { left: n as u32, begun: false, bytes, atomic };
                 let queued = Some(Stall::Tensor);
                 Charge { start: ready, queued, end: ready, parts: Some(Parts::Store(store)), ..Charge::default() }
             }
@@ -302,7 +322,8 @@ impl Timing<'_> {
         store.left -= 1;
         let (start, issued) = self.issue(core, seat, now, (1.0, self.costs.issue_store));
         let taken = self.stored(core, start, (bytes, dram(before) - dram(store.left)), seat);
-        (start, issued.max(taken))
+        let added = if store.atomic > 0 { core.writes.serve(start, store.atomic).1 } else { 0 };
+        (start, issued.max(taken).max(added))
     }
 
     /// The tick at which L2 has taken the stored bytes. DRAM receives the bytes later, in `dram` ticks.
@@ -311,7 +332,9 @@ impl Timing<'_> {
         let (_, sent) = core.requests.serve(at, ticks(bytes * c.store_byte));
         let share = self.device_wave(seat.wave).map_or(0.0, |w| self.share(w));
         let (_, taken) = core.writes.serve(at, ticks(bytes * share * c.write_byte));
-        core.dram.serve(at, dram);
+        // Stored data goes to DRAM when a cache evicts it.
+        let evicted = self.device_wave(seat.wave).filter(|_| self.prog.opaque_globals).map_or(1.0, |w| w.written);
+        self.from_dram(core, at, (dram as f64 * evicted) as u64);
         sent.max(taken)
     }
 

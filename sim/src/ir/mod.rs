@@ -21,8 +21,8 @@ pub use eval::Domain;
 pub use expr::{Binary, Env, Expr, Unary, apply};
 pub use num_integer::{gcd, lcm};
 pub use op::{
-    ArrivalsPer, BarRef, BarrierCta, CounterAct, CounterRef, Exact, Fence, Instructions, MemOrder, MmaKind, MoveKind, Op, Operand,
-    Order, Part, Phase, Place, Queue, Scope, Selection, Writes,
+    ArrivalsPer, BarRef, BarrierCta, CounterAct, CounterRef, Exact, Fence, Instructions, MemOrder, MmaKind, MoveKind,
+    Op, Operand, Order, Part, Phase, Place, Queue, Scope, Selection, Writes,
 };
 pub use symbols::{Forms, ParamId, Symbol};
 pub use uses::{ExprUse, each, each_mut};

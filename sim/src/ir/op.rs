@@ -316,7 +316,8 @@ pub enum Op {
         /// The warps that share the work, as bits; each moves an equal part. 0: each executing warp moves everything.
         crew: u64,
         /// `load`: device loads in flight before the first store to shared memory. Other accesses of threads to global
-        /// memory: machine instructions of a warp, where its bytes do not say it.
+        /// memory: machine instructions of a warp, where its bytes do not say it. Accesses to shared memory: passes
+        /// through its banks, where they are known.
         batch: Option<u32>,
         /// Whether the vector unit unpacks and scales the data on the way (`via dequant`).
         dequant: bool,

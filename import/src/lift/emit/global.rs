@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Binary, Class, Dtype, Expr, Instr, MmaKind, MoveKind, ObjId, Object, Op as IrOp, Operand, Part};
-use warpline_sim::ir::{Executors, Instructions, Place, Selection};
+use warpline_sim::ir::{
+    Binary, Class, Dtype, Expr, Instr, MmaKind, MoveKind, ObjId, Object, Op as IrOp, Operand, Part,
+};
+use warpline_sim::ir::{Executors, Instructions, Place, Selection, Writes};
 
 use crate::ptx::Error;
 use crate::symbolic::Term;
@@ -116,6 +118,11 @@ impl Emit<'_, '_, '_> {
                     (MoveKind::Ldg, place(self, &block), whole(to))
                 }
                 GlobalAccess::Store => (MoveKind::Store, whole(STORED), place(self, &block)),
+                GlobalAccess::Atomic => {
+                    let mut dst = place(self, &block);
+                    dst.sel.writes = Writes::Atomic;
+                    (MoveKind::Store, whole(STORED), dst)
+                }
                 GlobalAccess::Copy | GlobalAccess::BoxLoad | GlobalAccess::BoxStore => {
                     self.sources.insert(rank, block);
                     continue;
@@ -236,7 +243,8 @@ impl Emit<'_, '_, '_> {
         // Requests of a core for one line that is under way meet in its first-level cache, so that warps that access
         // the same data share it too.
         let crew = if list.len() > 1 { warps } else { 0 };
-        let instructions = first.instructions;
+        // An atomic access asks for each sector by itself.
+        let instructions = if first.how == GlobalAccess::Atomic { first.sectors } else { first.instructions };
         let (Some(layout), Some((t, from))) = (layout, start) else {
             let cols = if unique % 128 == 0 { 128 } else { unique };
             return Ok(Block { param: first.param, at: None, rows: unique / cols.max(1), cols, crew, instructions });
@@ -260,7 +268,14 @@ impl Emit<'_, '_, '_> {
         let width = (unique / height.max(1)).max(1);
         let corner = self.s.arena.plus(t, top * pitch + left - from);
         let corner = self.row_and_column(at, corner, layout)?;
-        Ok(Block { param: first.param, at: Some(corner), rows: height, cols: layout.elements(width), crew, instructions })
+        Ok(Block {
+            param: first.param,
+            at: Some(corner),
+            rows: height,
+            cols: layout.elements(width),
+            crew,
+            instructions,
+        })
     }
 
     /// Row and first element of an address in bytes.
@@ -331,7 +346,8 @@ impl Emit<'_, '_, '_> {
     /// `mma.sync` of one warp, `count` times.
     pub(super) fn warp_product(&mut self, at: usize, [m, n, k, bits]: [u32; 4], count: u32) {
         let operand = |rows: u32| {
-            let operand = Some(Operand { rows: rows.min(u32::from(u16::MAX)) as u16, depth: k as u16, bits: bits as u8 });
+            let operand =
+                Some(Operand { rows: rows.min(u32::from(u16::MAX)) as u16, depth: k as u16, bits: bits as u8 });
             Place { sel: Selection { operand, ..Selection::default() }, ..whole(LEFT) }
         };
         let (a, b) = (operand(m), operand(n * count));

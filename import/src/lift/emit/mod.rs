@@ -7,7 +7,9 @@ mod products;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::ir::{Binary, Cost, Exact, Executors, Expr, Instr, Loop, ObjId, Object, Op as IrOp, Pc, Site, SiteId, VarId};
+use warpline_sim::ir::{
+    Binary, Cost, Exact, Executors, Expr, Instr, Loop, ObjId, Object, Op as IrOp, Pc, Site, SiteId, VarId,
+};
 
 use crate::ptx::Error;
 use crate::symbolic::{Atom, Term};
@@ -49,6 +51,8 @@ pub(super) struct Emit<'e, 's, 'a> {
     matrices: BTreeMap<(u16, bool, i64, i64), ObjId>,
     /// The object of each load's registers.
     registers: BTreeMap<u32, ObjId>,
+    /// Passes through the banks of shared memory that the next access takes.
+    passes: Option<u32>,
     /// The blocks in global memory of the next copy, by CTA of the cluster.
     sources: BTreeMap<u32, global::Block>,
 }
@@ -89,6 +93,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
             matrices: BTreeMap::new(),
             registers: BTreeMap::new(),
             sources: BTreeMap::new(),
+            passes: None,
         }
     }
 

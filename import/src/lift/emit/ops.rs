@@ -20,8 +20,14 @@ use super::places::{moved, warp_list};
 impl Emit<'_, '_, '_> {
     /// The operations of all warps at one instruction.
     pub(super) fn ops(&mut self, at: usize, ops: &[(u32, u32, Effect)], now: Set) -> Result<(), Error> {
-        if matches!(ops[0].2, Effect::Global(_)) {
-            return self.far(at, ops, now);
+        match ops[0].2 {
+            Effect::Global(_) => return self.far(at, ops, now),
+            Effect::Passes(_) => {
+                let each = ops.iter().filter_map(|(.., e)| if let Effect::Passes(n) = e { Some(*n) } else { None });
+                self.passes = each.max();
+                return Ok(());
+            }
+            _ => {}
         }
         let how = match &ops[0].2 {
             Effect::Touch(Touch::Read, _) => Some(MoveKind::Lds),
@@ -84,7 +90,10 @@ impl Emit<'_, '_, '_> {
     fn touch(&mut self, at: usize, how: MoveKind, ranks: &[u32], list: &[Touched<'_>], now: Set) -> Result<(), Error> {
         let feet = self.feet(list.iter().map(|t| (t.warp, t.runs)));
         let parts = feet.len();
-        for (n, ((object, slot, ring), by_warp)) in feet.into_iter().enumerate() {
+        // One operation stands for an instruction that is timed, whatever parts of shared memory it accesses.
+        let passes = self.passes.take();
+        let most = if passes.is_some() { 1 } else { parts };
+        for (n, ((object, slot, ring), by_warp)) in feet.into_iter().enumerate().take(most) {
             let mut place = self.place(at, object, slot, &ring, &by_warp)?;
             let mut pieces: Vec<u64> = by_warp.values().map(|e: &Exact| e.pieces).collect();
             pieces.sort_unstable();
@@ -106,6 +115,9 @@ impl Emit<'_, '_, '_> {
                     .iter()
                     .all(|t| t.lanes.count_ones() == 1 && t.lanes.trailing_zeros() == acts(t.warp).unwrap_or(0));
             let mut op = self.threads_move(how, place, one);
+            if let IrOp::Move { batch, .. } = &mut op {
+                *batch = passes;
+            }
             if let (MoveKind::CpAsync, Some(block)) = (how, self.sources.get(&ranks[0]).cloned()) {
                 let from = self.part_of(&block, n, parts);
                 if let IrOp::Move { src, crew, batch, .. } = &mut op {
@@ -268,7 +280,7 @@ impl Emit<'_, '_, '_> {
             Effect::TensorProduct { a, at: reads, b, d, pair } => {
                 return self.tensor_product(at, [a, reads, b, d], *pair, warps);
             }
-            Effect::Global(_) => return Ok(()),
+            Effect::Global(_) | Effect::Passes(_) => return Ok(()),
             Effect::Work(w) => {
                 self.work(at, *w);
                 return Ok(());

@@ -33,6 +33,8 @@ pub(super) struct Shares {
 /// The load of one wave of CTAs on the memory, as the simulated unit sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Wave {
+    /// Share of the stored bytes that goes to memory, evicted from the cache.
+    pub(super) written: f64,
     /// By object of the program.
     pub(super) shares: Vec<Shares>,
     /// Number of units, each with as many clusters as the simulated one, that would share the memory equally. It is

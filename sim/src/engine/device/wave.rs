@@ -183,6 +183,8 @@ impl<'p, 'l> Tiles<'p, 'l> {
             _ => Shares { dram: share(b.read, b.asked), looked: share(b.looked, b.asked) },
         };
         wave.shares = per.iter().map(shares).collect();
+        let all = |f: fn(&Bytes) -> u64| per.iter().map(f).sum::<u64>();
+        wave.written = share(all(|b| b.written), all(|b| b.stored)).min(1.0);
         for b in &per {
             total.add(b);
         }
