@@ -163,17 +163,17 @@ mod tests {
 
     #[test]
     fn a_statement_has_its_instruction_and_its_rules() {
-        let copy = meaning("tma").unwrap();
+        let copy = meaning("tma").expect("a value");
         assert_eq!(copy.instruction.as_deref(), Some("`cp.async.bulk.tensor`"));
         assert!(copy.sentences[0].starts_with("completes its bytes on b"), "{copy:?}");
         assert!(copy.rules.iter().any(|r| r.rule.contains("delivers the bytes")), "{copy:?}");
-        let wait = meaning("wait b for").unwrap();
+        let wait = meaning("wait b for").expect("a value");
         assert!(wait.rules.len() >= 2 && wait.rules[0].fault.is_some(), "{wait:?}");
     }
 
     #[test]
     fn declarations_and_heads_have_sentences() {
-        assert!(meaning("needs").unwrap().sentences[0].contains("oldest machine"));
+        assert!(meaning("needs").expect("a value").sentences[0].contains("oldest machine"));
         assert!(meaning("elect").is_some() && meaning("all").is_some());
         assert_eq!(meaning("nothing of this language"), None);
         assert_eq!(meaning(""), None);

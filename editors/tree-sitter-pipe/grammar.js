@@ -33,8 +33,6 @@ module.exports = grammar({
 
   extras: ($) => [/[ \t]/, $.comment],
 
-  conflicts: ($) => [],
-
   rules: {
     source_file: ($) =>
       seq(repeat($._newline), $.kernel, repeat(seq(optional($._line), $._newline)), optional($._line)),
@@ -43,7 +41,7 @@ module.exports = grammar({
     comment: (_) => token(seq("//", /[^\r\n]*/)),
     identifier: (_) => /[A-Za-z_][A-Za-z0-9_]*/,
     number: (_) => token(choice(/0b[01]+/, /[0-9][0-9_]*/)),
-    decimal: (_) => token(prec(-1, /[0-9][0-9_]*\.[0-9]+/)),
+    decimal: (_) => /[0-9][0-9_]*\.[0-9]+/,
     string: (_) => /"[^"\r\n]*"/,
 
     kernel: ($) =>
@@ -187,7 +185,7 @@ module.exports = grammar({
               seq("batch", $._expression),
               seq("via", "dequant"),
               "masked",
-              seq("signals", $.place),
+              seq("signals", $.target),
               seq("multicast", $._expression),
             ),
           ),
@@ -201,17 +199,23 @@ module.exports = grammar({
           optional(seq("uses", separated(",", $.place))),
           optional(seq("->", $.place)),
         ),
-        seq("zero", field("name", $.identifier), repeat($._part), optional(seq(":", $.type))),
+        seq(
+          "zero",
+          field("name", $.identifier),
+          repeat($._part),
+          optional(seq("@", "cta", $._expression)),
+          optional(seq(":", $.type)),
+        ),
         seq("commit", alias(choice("cp", "wgmma", "bulk"), $.queue)),
-        seq("commit", alias("umma", $.queue), "->", separated(",", $.place)),
+        seq("commit", alias("umma", $.queue), "->", separated(",", $.target)),
         seq("wait", $._queue, "<=", $._expression),
-        seq("wait", $.place, choice("for", "parity"), $._expression),
-        seq("wait", $.place, choice(">=", "=="), $._expression, repeat($.order)),
-        seq("cp.arrive", $.place, optional("noinc")),
+        seq("wait", $.target, choice("for", "parity"), $._expression),
+        seq("wait", $.target, choice(">=", "=="), $._expression, repeat($.order)),
+        seq("cp.arrive", $.target, optional("noinc")),
         seq(choice("init", "inval"), separated(",", $.identifier)),
         seq(
           "arrive",
-          $.place,
+          $.target,
           repeat(
             choice(
               seq("expect", $._expression),
@@ -223,7 +227,7 @@ module.exports = grammar({
             ),
           ),
         ),
-        seq("expect", $.place, $._expression),
+        seq("expect", $.target, $._expression),
         seq("barrier", optional(choice("none", "device"))),
         choice("simd.barrier", "warp.sync", "cluster.sync", "cluster.wait", "grid.wait", "exit", "wgmma.fence"),
         seq("cluster.arrive", optional("relaxed")),
@@ -234,17 +238,17 @@ module.exports = grammar({
         seq("regs", choice("inc", "dec"), $._expression),
         seq("put", $._expression, "->", $.place),
         seq("get", $.place, "->", field("name", $.identifier)),
-        seq("clc", "->", $.place, "signals", $.place),
-        seq(choice("red.add", "st"), $.place, ",", $._expression, repeat($.order)),
-        seq("atom.add", $.place, ",", $._expression, "->", field("name", $.identifier), repeat($.order)),
-        seq("ld", $.place, "->", field("name", $.identifier), repeat($.order)),
+        seq("clc", "->", $.place, "signals", $.target),
+        seq(choice("red.add", "st"), $.target, ",", $._expression, repeat($.order)),
+        seq("atom.add", $.target, ",", $._expression, "->", field("name", $.identifier), repeat($.order)),
+        seq("ld", $.target, "->", field("name", $.identifier), repeat($.order)),
       ),
 
     _queue: ($) =>
       alias(choice("cp", "wgmma", "bulk", "bulk.read", "vm", "lgkm", "tmem.ld", "tmem.st"), $.queue),
     order: (_) => choice("relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu"),
 
-    // Operands: a place, an mbarrier, a word; the version of a mailbox is read as a tile.
+    // Operands; the version of a mailbox is read as a tile.
 
     place: ($) =>
       seq(
@@ -254,11 +258,18 @@ module.exports = grammar({
         optional(seq(":", $.tile)),
       ),
     tile: ($) =>
-      choice(
-        seq(field("name", $.identifier), optional(seq("(", $._expression, ")")), repeat($._part)),
-        $.number,
+      prec.right(
+        choice(
+          seq(field("name", $.identifier), optional(seq("(", $._expression, ")")), repeat($._part)),
+          $.number,
+        ),
       ),
     _part: ($) => choice($.index, $.selector),
+    // An mbarrier or a counter.
+    target: ($) =>
+      prec.right(
+        seq(field("name", $.identifier), optional($.index), optional(seq("@", choice("cta", "ctas"), $._expression))),
+      ),
     index: ($) => seq("[", separated(",", $._expression), "]"),
     selector: ($) =>
       seq(
@@ -283,8 +294,8 @@ module.exports = grammar({
     binary: ($) =>
       choice(
         ...[
-          [1, choice("or")],
-          [2, choice("and")],
+          [1, "or"],
+          [2, "and"],
           [4, choice("<", "<=", ">", ">=", "==", "!=")],
           [5, choice("|", "&", "<<")],
           [6, choice("+", "-")],
@@ -297,11 +308,14 @@ module.exports = grammar({
     built_in: (_) => choice("self", "warp", "cta", "cores"),
     member: ($) => seq(choice($.identifier, $.built_in, alias(choice("cluster", "grid"), $.built_in)), ".", $.identifier),
     call: ($) =>
-      seq(
-        choice(alias(choice("cdiv", "min", "max", "bytes"), $.function), $.identifier),
-        "(",
-        separated(",", $._expression),
-        ")",
+      prec(
+        9,
+        seq(
+          choice(alias(choice("cdiv", "min", "max", "bytes"), $.function), $.identifier),
+          "(",
+          separated(",", $._expression),
+          ")",
+        ),
       ),
     parenthesized: ($) => seq("(", $._expression, ")"),
   },

@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn columns_count_utf16_units() {
         let d = Document::new(1, "a\n// \u{1d11e} \u{e4} x\n".to_string());
-        let at = d.text.find('x').unwrap();
+        let at = d.text.find('x').expect("a value");
         let p = position(&d.text, at);
         assert_eq!(p, Position { line: 1, character: 8 });
         assert_eq!(d.offset(p), at);
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn uris_are_paths() {
-        let path = |uri: &str| super::path(&Uri::from_str(uri).unwrap());
+        let path = |uri: &str| super::path(&Uri::from_str(uri).expect("a value"));
         assert_eq!(path("file:///a%20b/k.pipe").as_deref(), Some("/a b/k.pipe"));
         assert_eq!(path("file:///c%3A/k.pipe").as_deref(), Some("c:/k.pipe"));
         assert_eq!(path("untitled:Untitled-1"), None);

@@ -16,6 +16,7 @@
 (buffer name: (identifier) @variable)
 (head role: (identifier) @label)
 (place name: (identifier) @variable)
+(target name: (identifier) @variable)
 (tile name: (identifier) @variable)
 (declaration machine: (identifier) @constant)
 

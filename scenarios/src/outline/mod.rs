@@ -210,10 +210,10 @@ kernel k(m, stages = 2)
     #[test]
     fn each_loop_has_its_own_index() {
         let outline = Outline::read(KERNEL);
-        let first = outline.declaration_at(at("i %", 0)).unwrap().span.start;
-        let second = outline.declaration_at(at("i %", 1)).unwrap().span.start;
+        let first = outline.declaration_at(at("i %", 0)).expect("a value").span.start;
+        let second = outline.declaration_at(at("i %", 1)).expect("a value").span.start;
         assert_eq!((first, second), (at("i in", 0), at("i in", 1)));
-        let references = outline.references(outline.declaration_at(first).unwrap());
+        let references = outline.references(outline.declaration_at(first).expect("a value"));
         assert_eq!(references.len(), 3);
     }
 
@@ -221,8 +221,8 @@ kernel k(m, stages = 2)
     fn a_broken_statement_still_refers_to_declarations() {
         let broken = KERNEL.replace("signals full[s]", "sginals full[s]");
         let outline = Outline::read(&broken);
-        let offset = broken.find("sginals full").unwrap() + 8;
-        assert_eq!(outline.declaration_at(offset).unwrap().kind, DeclarationKind::Mbarrier);
+        let offset = broken.find("sginals full").expect("a value") + 8;
+        assert_eq!(outline.declaration_at(offset).expect("a value").kind, DeclarationKind::Mbarrier);
         assert_eq!(outline.statement_at(offset), None);
         assert!(Outline::read("kern").declarations.is_empty());
     }
