@@ -145,12 +145,12 @@ fn spans(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_string).collect()
 }
 
-/// The sentences of a line of prose with the code spans of each; an item of a list that begins with a bold word is one
-/// part.
+/// The sentences of a line of prose with the code spans of each. An item of a list that begins with a bold word is one
+/// part, about its bold words.
 fn prose(line: &str) -> Vec<Part> {
-    if let Some((name, text)) = line.strip_prefix("* **").and_then(|rest| rest.split_once("**")) {
-        let text = Text::Declaration(format!("`{name}`{text}"));
-        return vec![Part { names: vec![name.to_string()], text }];
+    if line.starts_with("* **") {
+        let names = line.split("**").skip(1).step_by(2).map(str::to_string).collect();
+        return vec![Part { names, text: Text::Declaration(line.trim_start_matches("* ").to_string()) }];
     }
     let line = line.trim_start_matches("* ");
     let sentences = line.split_inclusive(". ");
@@ -160,6 +160,7 @@ fn prose(line: &str) -> Vec<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::editor::{WordKind, words};
 
     #[test]
     fn a_statement_has_its_instruction_and_its_rules() {
@@ -177,6 +178,13 @@ mod tests {
         assert!(meaning("elect").is_some() && meaning("all").is_some());
         assert_eq!(meaning("nothing of this language"), None);
         assert_eq!(meaning(""), None);
+    }
+
+    #[test]
+    fn every_declaration_and_operation_has_a_meaning() {
+        let explained = [WordKind::Declaration, WordKind::Operation];
+        let missing = words().into_iter().filter(|w| explained.contains(&w.kind) && meaning(w.text).is_none());
+        assert_eq!(missing.map(|w| w.text).collect::<Vec<_>>(), Vec::<&str>::new());
     }
 
     #[test]

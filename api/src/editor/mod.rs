@@ -187,3 +187,64 @@ fn span_of(kernel: &KernelText, subject: &Subject, site: u32) -> Option<Range<us
     let written = subject.program.file == subject.kernel_file;
     written.then(|| crate::error::statement_span(&kernel.text, at.line, at.col, &at.text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+kernel k(n = 4)
+  let twice = 2 * n
+  warps 4   grid n
+  global A: f16[256, 64]   global C: f16[256, 64]
+  shared a: f16[64, 64]
+  all:
+    load A[cta.m, 0] -> a
+    barrier
+    lds a -> r
+    warp 0: store r -> C[cta.m, 0]
+";
+
+    fn kernel(text: &str) -> KernelText {
+        KernelText { path: "no such folder/k.pipe".into(), text: text.into(), machine: Some("h200".into()) }
+    }
+
+    #[test]
+    fn a_kernel_without_a_scenario_has_values_costs_and_a_verdict() {
+        let k = kernel(TEXT);
+        let (checked, subject) = check(&k);
+        let subject = subject.expect("the kernel loads");
+        assert_eq!((checked.runs, checked.about.as_str()), (true, "on h200, without a scenario"));
+        let twice = checked.values.iter().find(|v| v.name == "twice").expect("a value");
+        assert_eq!((twice.value, twice.hidden, &TEXT[twice.span.clone()]), (8, true, "twice = 2 * n"));
+        let hint = &checked.messages[0];
+        assert_eq!((hint.severity, &TEXT[hint.span.clone()]), (Severity::Hint, "lds a -> r"));
+        assert!(hint.text.contains("8 times as slow") && hint.text.contains("`swizzle 128`"), "{hint:?}");
+        let measured = measure(&k, &subject, 1_000_000);
+        let load = measured.costs.iter().find(|c| TEXT[c.span.clone()].starts_with("load ")).expect("a cost");
+        assert!(load.each.is_some_and(|e| e.busy + e.waiting > 0.0), "{load:?}");
+        let proved = prove(&k, &subject, &ProofOptions::default());
+        assert!(proved.messages[0].text.starts_with("proved"), "{proved:?}");
+    }
+
+    #[test]
+    fn a_fault_has_both_of_its_places() {
+        let k = kernel(&TEXT.replace("    barrier\n", ""));
+        let (_, subject) = check(&k);
+        let proved = prove(&k, &subject.expect("the kernel loads"), &ProofOptions::default());
+        let race = proved.messages.iter().find(|m| m.code.as_deref() == Some("WL0101")).expect("a race");
+        assert_eq!((race.severity, &k.text[race.span.clone()]), (Severity::Error, "lds a -> r"));
+        assert_eq!(&k.text[race.related[0].0.clone()], "load A[cta.m, 0] -> a");
+    }
+
+    #[test]
+    fn errors_have_their_places_and_end_the_analysis() {
+        let text = TEXT.replace("barrier", "barier");
+        let (checked, subject) = check(&kernel(&text));
+        assert!(subject.is_none() && !checked.runs);
+        assert_eq!(&text[checked.messages[0].span.clone()], "barier");
+        let (checked, subject) = check(&KernelText { machine: Some("no such".into()), ..kernel(TEXT) });
+        assert!(subject.is_none());
+        assert_eq!(&TEXT[checked.messages[0].span.clone()], "k", "at the kernel's name: {checked:?}");
+    }
+}
