@@ -10,13 +10,14 @@
 //! warpline panic ends that process, not the server. A new version of the text ends the analysis of the old one.
 //!
 //! * `server` has the main loop and the requests, `analysis` the child process, `job` the processes that are running.
-//! * `document` has texts and positions; `messages`, `hover`, `hints`, `complete` and `format` make the answers.
+//! * `document` has texts and positions; `messages`, `hover`, `hints`, `complete`, `fix` and `format` make the answers.
 //!
 //! `docs/editors.md` describes the features and the settings.
 
 mod analysis;
 mod complete;
 mod document;
+mod fix;
 mod format;
 mod hints;
 mod hover;

@@ -21,7 +21,7 @@ use crate::analysis::{Job, Part, Stage};
 use crate::document::{Analysis, Document, Unfinished, path};
 use crate::job::{Event, Limits, News, Program, start};
 use crate::settings::{Settings, seconds};
-use crate::{complete, format, hints, hover, messages};
+use crate::{complete, fix, format, hints, hover, messages};
 
 /// An error that ends the server: the editor broke the protocol or closed the streams.
 pub type Failure = Box<dyn std::error::Error + Sync + Send>;
@@ -94,6 +94,7 @@ fn capabilities() -> ServerCapabilities {
         inlay_hint_provider: Some(OneOf::Right(InlayHintServerCapabilities::Options(
             lsp_types::InlayHintOptions::default(),
         ))),
+        code_action_provider: Some(lsp_types::CodeActionProviderCapability::Simple(true)),
         completion_provider: Some(CompletionOptions::default()),
         ..ServerCapabilities::default()
     }
@@ -178,6 +179,11 @@ impl Server {
             requests::InlayHintRequest::METHOD => {
                 let p = parameters::<lsp_types::InlayHintParams>(request)?;
                 json(self.document(&p.text_document.uri).map(|d| hints::hints(d, &p.range)))
+            }
+            requests::CodeActionRequest::METHOD => {
+                let p = parameters::<lsp_types::CodeActionParams>(request)?;
+                let uri = &p.text_document.uri;
+                json(self.document(uri).map(|d| fix::fixes(d, uri, &p.range)))
             }
             requests::Completion::METHOD => {
                 let p = parameters::<lsp_types::CompletionParams>(request)?.text_document_position;

@@ -42,6 +42,15 @@ fn an_editor_sees_errors_hover_definitions_format_hints_and_the_verdict() {
     assert_eq!(errors[0]["range"]["end"], position(&broken, "comit wgmma", 0, 5));
     assert_eq!(client.at("textDocument/definition", &uri, position(&broken, "full[i %", 0, 1))["uri"], uri);
 
+    let asks = json!({ "textDocument": { "uri": uri }, "range": errors[0]["range"], "context": { "diagnostics": [] } });
+    let fixes = client.request("textDocument/codeAction", asks);
+    assert_eq!(fixes[0]["title"], "Write `commit` instead of `comit`", "{fixes}");
+    let edit = &fixes[0]["edit"]["changes"][&uri][0];
+    assert_eq!(
+        (&edit["newText"], &edit["range"]["start"]),
+        (&json!("commit"), &position(&broken, "comit wgmma", 0, 0))
+    );
+
     // Nothing is verified while typing, and the run gives hints.
     let spaced = KERNEL.replace("commit wgmma", "commit  wgmma");
     client.change(&uri, 2, &spaced);
