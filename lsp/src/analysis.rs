@@ -1,6 +1,6 @@
 //! The analysis of one text, in a process of its own: a job on the input, a line of JSON for each stage on the output.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 use warpline_api::ProofOptions;
@@ -65,14 +65,20 @@ impl Job {
     }
 }
 
-/// Reads a job and writes a line of JSON for each finished stage. A text with errors ends after the first.
+/// Reads a job, one line, and writes a line of JSON for each finished stage. A text with errors ends after the first.
+/// The process ends when its input closes, which also happens when the server is killed.
 ///
 /// # Errors
 /// A job that is not readable, or streams that are closed.
-pub fn analyze(input: &mut dyn Read, output: &mut dyn Write) -> std::io::Result<()> {
+pub fn analyze(mut input: impl BufRead + Send + 'static, output: &mut dyn Write) -> std::io::Result<()> {
     let mut text = String::new();
-    input.read_to_string(&mut text)?;
+    input.read_line(&mut text)?;
     let job: Job = serde_json::from_str(&text)?;
+    std::thread::spawn(move || {
+        // Nothing follows the job, so this returns at the end of the input.
+        let _ = input.read_line(&mut String::new());
+        std::process::exit(0);
+    });
     let mut write = |stage: Stage| {
         let line = serde_json::to_string(&stage)?;
         writeln!(output, "{line}")?;

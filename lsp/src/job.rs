@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender as Hold, channel};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
@@ -111,8 +111,9 @@ pub(crate) fn start(program: Program, job: Job, at: (Uri, i32), limits: Limits, 
 fn run(program: &Program, job: &Job, limits: Limits, stopped: &AtomicBool, send: &dyn Fn(Event)) {
     let mut parts = job.parts().into_iter();
     let Some(mut part) = parts.next() else { return };
-    let mut child = match spawn(program, job) {
-        Ok(child) => child,
+    // The input closes, and the process ends, when the value that holds it is dropped.
+    let (mut child, _hold) = match spawn(program, job) {
+        Ok(started) => started,
         Err(e) => return send(Event::Failed(part, format!("cannot start `{}`: {e}", program.path.display()))),
     };
     let lines = lines(&mut child);
@@ -145,22 +146,26 @@ fn run(program: &Program, job: &Job, limits: Limits, stopped: &AtomicBool, send:
     }
 }
 
-fn spawn(program: &Program, job: &Job) -> std::io::Result<Child> {
+/// Starts the process with its job. The second value holds its input open.
+fn spawn(program: &Program, job: &Job) -> std::io::Result<(Child, Hold<()>)> {
+    let line = serde_json::to_string(job)? + "\n";
     let mut command = Command::new(&program.path);
     let streams = command.args(&program.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = streams.spawn()?;
+    let (hold, held) = channel();
     if let Some(mut input) = child.stdin.take() {
-        let text = serde_json::to_string(job)?;
-        // A program that does not read its job fails later, and then says why.
+        // A program that does not read its job reaches a limit or fails, and its pipe then closes.
         std::thread::spawn(move || {
-            let _ = input.write_all(text.as_bytes());
+            if input.write_all(line.as_bytes()).is_ok() {
+                let _ = held.recv();
+            }
         });
     }
-    Ok(child)
+    Ok((child, hold))
 }
 
 /// The lines of the output.
-fn lines(child: &mut Child) -> std::sync::mpsc::Receiver<String> {
+fn lines(child: &mut Child) -> Receiver<String> {
     let (sender, receiver) = channel();
     if let Some(output) = child.stdout.take() {
         std::thread::spawn(move || {
@@ -176,7 +181,7 @@ fn lines(child: &mut Child) -> std::sync::mpsc::Receiver<String> {
 }
 
 /// The last line of the error stream that says something, once the stream ends.
-fn last_error(child: &mut Child) -> std::sync::mpsc::Receiver<String> {
+fn last_error(child: &mut Child) -> Receiver<String> {
     let (sender, receiver) = channel();
     if let Some(errors) = child.stderr.take() {
         std::thread::spawn(move || {
@@ -229,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_process_that_fails_says_why() {
-        let all = events("cat > /dev/null; echo 'it broke' >&2; exit 101");
+        let all = events("read job; echo 'it broke' >&2; exit 101");
         assert!(matches!(&all[0], Event::Failed(Part::Check, why) if why == "it broke"), "{all:?}");
         let all = events(
             "echo '{\"check\":{\"messages\":[],\"runs\":true,\"values\":[],\"facts\":[],\"about\":\"\"}}'; echo no >&2; exit 1",

@@ -8,8 +8,8 @@ use crate::cli::Lsp;
 /// Serves an editor, or analyzes one text for the server. Both use the streams of the process.
 pub(super) fn lsp(args: &Lsp) -> Result<Status, Error> {
     if args.analyze {
-        let (mut input, mut output) = (std::io::stdin(), std::io::stdout());
-        let done = warpline_lsp::analyze(&mut input, &mut output);
+        let input = std::io::BufReader::new(std::io::stdin());
+        let done = warpline_lsp::analyze(input, &mut std::io::stdout());
         return done.map(|()| Status::Holds).map_err(|e| Error::new(format!("cannot analyze: {e}")));
     }
     let settings = Settings {
