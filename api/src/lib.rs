@@ -71,6 +71,12 @@
 //!
 //! Findings of runs and proofs have the same form: [`Subject::diagnostic`].
 //!
+//! # Editors
+//!
+//! [`editor`] answers for a text that is being written: [`editor::check`], [`editor::measure`] and [`editor::prove`] give
+//! messages, values and costs with places, and [`editor::Outline`] has the declarations. [`meaning`] and [`explain_page`]
+//! have the texts of the documents.
+//!
 //! # Long computations
 //!
 //! [`sweep`], [`plan`] and [`verify_all`] use every core and report their [`Progress`] through a callback. The results
@@ -88,7 +94,9 @@ mod collection;
 mod compare;
 mod critical;
 pub mod draw;
+pub mod editor;
 mod error;
+mod explain;
 mod files;
 mod load;
 mod output;
@@ -112,12 +120,13 @@ pub use collection::{Collection, Entry, Member, Skipped, Verifications, verify_a
 pub use compare::{Side, compare, open, side, two};
 pub use critical::{CriticalPath, critical_path};
 pub use error::{Error, Position, Sources};
+pub use explain::{Meaning, Rule, explain_page, meaning};
 pub use files::{files_below, short_path};
 pub use load::{
     BuiltinScenario, CompiledKernel, Expectation, Imported, MachineFile, Second, Subject, beside_name,
     builtin_scenarios, describe, finding_label, finding_message, formatted, hint, is_ptx, kernel_text, lifted, load,
     load_on, load_second, load_text, machine_file, machine_named, machine_names, parse_argument, parse_grid, read,
-    set_machine, short_name, titles,
+    set_machine, short_name, titles, waiting_message,
 };
 pub use output::{create_all, replace_file};
 pub use plan::{PlanOptions, no_pipelined_loop, plan};

@@ -39,10 +39,12 @@ mod lex;
 mod library;
 mod lower;
 pub mod mnemonics;
+pub mod outline;
 mod parse;
 pub mod pipeline;
 mod scenario;
 mod suggest;
+pub mod words;
 
 use std::collections::BTreeMap;
 

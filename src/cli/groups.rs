@@ -9,7 +9,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Start here", &["run", "verify", "gantt"]),
     ("Understand a kernel", &["explain", "barriers", "view", "report", "trace"]),
     ("Compare and search", &["compare", "sweep", "merge", "whatif", "plan", "check"]),
-    ("Write kernels", &["new", "fmt", "expand", "list", "models"]),
+    ("Write kernels", &["new", "fmt", "lsp", "expand", "list", "models"]),
     ("Other tools and devices", &["import", "emit", "export", "recheck", "calibrate", "validate"]),
     ("Shell", &["completions", "man", "help"]),
 ];

@@ -6,7 +6,7 @@ use clap::Args;
 use clap_complete::Shell;
 use warpline_scenarios::pipeline::{Schedule, Via};
 
-use super::values::{schedule, via};
+use super::values::{schedule, seconds, via};
 use super::{LaunchArgs, Proof};
 use warpline_api::Setting;
 
@@ -154,6 +154,30 @@ pub struct Fmt {
     /// Change nothing, and name the files that would change; exit status 1 if there are any
     #[arg(long)]
     pub check: bool,
+}
+
+/// `warpline lsp`.
+#[derive(Debug, Args)]
+pub struct Lsp {
+    /// The machine of kernels that no scenario of their folder names; by default the first one that can run the kernel
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
+
+    /// Stop a run after this many seconds; 0 for no runs
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
+    pub run_seconds: f64,
+
+    /// Stop a verification after this many seconds; 0 for none
+    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = seconds)]
+    pub verify_seconds: f64,
+
+    /// Use the standard streams, which is the default; editors pass this flag
+    #[arg(long)]
+    pub stdio: bool,
+
+    /// Analyze one text: the child process of the server.
+    #[arg(long, hide = true, conflicts_with_all = ["machine", "stdio"])]
+    pub analyze: bool,
 }
 
 /// `warpline completions`.

@@ -5,7 +5,7 @@
 //!   run       run, compare, sweep, merge, whatif, check
 //!   proof     verify, recheck, barriers, export, explain
 //!   draw      gantt, view, trace, report
-//!   kernel    list, expand, plan, models, new, fmt, completions
+//!   kernel    list, expand, plan, models, new, fmt, lsp, completions
 //!   hardware  emit, calibrate, validate
 //!   complete  what a shell offers behind each argument
 //!   values    values of flags, as text
@@ -32,7 +32,7 @@ use values::{Three, grid, three};
 pub use draw::{Colors, Gantt, Report, Second, Theme, Trace, TraceFormat, View};
 pub use groups::command;
 pub use hardware::{Calibrate, Emit, Target, Validate};
-pub use kernel::{Completions, Expand, Fmt, Import, List, Models, New, Plan};
+pub use kernel::{Completions, Expand, Fmt, Import, List, Lsp, Models, New, Plan};
 pub use proof::{Barriers, Explain, Export, Format, Language, Orders, Proof, Recheck, Verify};
 pub use run::{Check, Compare, Merge, Run, Sweep, SweepOutput, Whatif};
 
@@ -102,6 +102,8 @@ pub enum Command {
     New(New),
     /// Format kernels
     Fmt(Fmt),
+    /// Serve editors: errors while typing, hover, definitions, formatting (language server)
+    Lsp(Lsp),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Print the manual page (roff)

@@ -18,6 +18,12 @@ pub(super) fn memory(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected a size such as `4GB` or `512MB`".to_string())
 }
 
+/// Seconds, from 0 on.
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
+    number.ok_or_else(|| "expected a number of seconds, such as `20` or `0.5`".to_string())
+}
+
 /// Three numbers, one for each dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Three(pub [u32; 3]);

@@ -1,6 +1,5 @@
 //! `warpline explain`: a page for each code of a finding, and the names of instructions elsewhere.
 
-use include_dir::{Dir, include_dir};
 use serde::Serialize;
 use warpline_scenarios::mnemonics::{MNEMONICS, Mnemonic, mnemonic};
 use warpline_sim::alu::{ALU_UNITS, AluUnit};
@@ -12,9 +11,6 @@ use crate::console::{Console, Paint};
 use crate::json;
 use crate::show::{WIDTH, wrap};
 use warpline_api::{Error, Status};
-
-/// The pages, one file for each code.
-static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/docs/explain");
 
 pub(super) fn explain(args: &Explain, console: &mut Console) -> Result<Status, Error> {
     let word = args.words.join(" ");
@@ -72,8 +68,7 @@ fn find(word: &str) -> Result<Found, Error> {
 }
 
 fn page(code: Code) -> Result<&'static str, Error> {
-    let page = PAGES.get_file(format!("{code}.md")).and_then(|f| f.contents_utf8());
-    page.ok_or_else(|| Error::new(format!("{code} has no page: {}", code.title())))
+    warpline_api::explain_page(code).ok_or_else(|| Error::new(format!("{code} has no page: {}", code.title())))
 }
 
 fn unit(u: &AluUnit) -> String {

@@ -13,6 +13,7 @@ pub(crate) mod gantt;
 mod generate;
 mod import;
 mod list;
+mod lsp;
 mod merge;
 mod models;
 mod new;
@@ -59,6 +60,7 @@ pub(crate) fn dispatch(cli: &Cli, console: &mut Console) -> Result<Status, Error
         Command::List(args) => list::list(args, console),
         Command::New(args) => new::new(args, console),
         Command::Fmt(args) => fmt::fmt(args, console),
+        Command::Lsp(args) => lsp::lsp(args),
         Command::Completions(args) => generate::completions(args, console),
         Command::Man => generate::man(console),
     }

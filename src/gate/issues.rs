@@ -5,12 +5,12 @@ use std::path::Path;
 use warpline_sim::code::Code;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Site;
-use warpline_sim::report::{Finding, Waiting};
+use warpline_sim::report::Finding;
 use warpline_verify::{Outcome, Violation};
 
 use warpline_api::Entry;
 use warpline_api::{Error, Sources};
-use warpline_api::{Position, Verification, outcome_word, short_path};
+use warpline_api::{Position, Verification, outcome_word, short_path, waiting_message};
 
 /// The weight of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,13 +135,10 @@ fn finding(f: &Finding, level: Level, sites: &[Site]) -> Issue {
 
 /// A hang, at the first agent that waits; the other agents are its other places.
 fn hang(x: &Violation, level: Level) -> Option<Issue> {
-    let says = |w: &Waiting| {
-        let needs = if w.needs.is_empty() { String::new() } else { format!("; needs: {}", w.needs) };
-        format!("{} waits for {}{needs}", w.agent, w.waits_for)
-    };
     let (first, others) = x.hang.split_first()?;
-    let mut issue = Issue::of_code(level, first.code, format!("no agent can proceed: {}", says(first)));
+    let mut issue = Issue::of_code(level, first.code, format!("no agent can proceed: {}", waiting_message(first)));
     issue.at = x.sites.get(first.site as usize).map(At::site);
-    issue.also = others.iter().filter_map(|w| Some((At::site(x.sites.get(w.site as usize)?), says(w)))).collect();
+    issue.also =
+        others.iter().filter_map(|w| Some((At::site(x.sites.get(w.site as usize)?), waiting_message(w)))).collect();
     Some(issue)
 }

@@ -8,14 +8,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of this workspace that a crate may depend on; `.` is the command line.
-const DEPENDENCIES: [(&str, &[&str]); 17] = [
-    (".", &["api", "calibrate", "emit", "import", "plan", "recheck", "scenarios", "sim", "study", "verify", "viz"]),
+const DEPENDENCIES: [(&str, &[&str]); 18] = [
+    (
+        ".",
+        &["api", "calibrate", "emit", "import", "lsp", "plan", "recheck", "scenarios", "sim", "study", "verify", "viz"],
+    ),
     ("api", &["calibrate", "import", "models", "plan", "recheck", "scenarios", "sim", "study", "verify", "viz"]),
     ("benches", &["models", "scenarios", "sim", "verify", "viz"]),
     ("calibrate", &["sim"]),
     ("campaign", &["models", "scenarios", "sim"]),
     ("emit", &["sim"]),
     ("import", &["sim"]),
+    ("lsp", &["api"]),
     ("models", &["sim"]),
     ("plan", &["scenarios", "sim", "verify"]),
     ("python", &["api"]),
@@ -143,9 +147,11 @@ fn crates_depend_only_on_those_they_may() {
 
 #[test]
 fn the_library_has_no_terminal_and_no_command_line() {
-    let manifest = fs::read_to_string(root().join("api/Cargo.toml")).expect("a manifest");
-    for library in ["clap", "ratatui", "crossterm", "indicatif", "miette"] {
-        assert!(!manifest.contains(library), "api depends on {library}");
+    for name in ["api", "lsp"] {
+        let manifest = fs::read_to_string(root().join(name).join("Cargo.toml")).expect("a manifest");
+        for library in ["clap", "ratatui", "crossterm", "indicatif", "miette"] {
+            assert!(!manifest.contains(library), "{name} depends on {library}");
+        }
     }
     let printing = ["println!", "eprintln!", "print!(", "std::io::stdout", "std::io::stderr", "std::env::"];
     let found = files("api/src", &[".rs"]).into_iter().flat_map(|(file, text)| {

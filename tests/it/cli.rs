@@ -47,6 +47,7 @@ fn help_and_version_go_to_the_output() {
         "list",
         "new",
         "fmt",
+        "lsp",
         "completions",
         "man",
     ] {

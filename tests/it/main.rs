@@ -15,6 +15,7 @@ mod credible;
 mod device;
 mod dispatched;
 mod docs;
+mod editors;
 mod emit;
 mod engine;
 mod examples;

@@ -40,7 +40,7 @@ pub use nearest::hint;
 pub use ptx::{CompiledKernel, Imported, is_ptx, kernel_text, lifted};
 pub use second::{Second, beside_name, load_second, short_name};
 pub(crate) use second::{load_at_point, load_beside};
-pub use subject::{Expectation, Subject, finding_label, finding_message};
+pub use subject::{Expectation, Subject, finding_label, finding_message, waiting_message};
 
 /// Loads the kernel of a request.
 ///

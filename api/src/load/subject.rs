@@ -11,7 +11,7 @@ use warpline_sim::fences::Fences;
 use warpline_sim::ir::{Program, Site};
 use warpline_sim::machine::Machine;
 use warpline_sim::protocol::Rules;
-use warpline_sim::report::{Fidelity, Finding};
+use warpline_sim::report::{Fidelity, Finding, Waiting};
 use warpline_sim::schedule::Schedule;
 use warpline_sim::words::{count, plain};
 use warpline_study::clock::{Line, Sustained};
@@ -314,4 +314,10 @@ pub fn finding_label(f: &Finding) -> String {
     let again = if f.times > 1 { format!(", met {} times", count(f.times as i64)) } else { String::new() };
     let when = if f.cycle < 0.0 { String::new() } else { format!(", cycle {}", plain(f.cycle)) };
     format!("{}{when}{again}", f.agent)
+}
+
+/// What an agent of a hang waits for, and what would end the wait.
+pub fn waiting_message(w: &Waiting) -> String {
+    let needs = if w.needs.is_empty() { String::new() } else { format!("; needs: {}", w.needs) };
+    format!("{} waits for {}{needs}", w.agent, w.waits_for)
 }

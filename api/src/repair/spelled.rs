@@ -99,13 +99,27 @@ fn more(e: &str, by: i64) -> String {
     if let Ok(n) = e.replace('_', "").parse::<i64>() {
         return format!("{}{comment}", n + by);
     }
-    let undone = if by > 0 { format!(" - {by}") } else { format!(" + {}", -by) };
-    if let Some(rest) = e.strip_suffix(&undone) {
-        return format!("{rest}{comment}");
+    // Operators that bind less tightly than a sum.
+    if e.contains(['?', '<', '>', '=', '|', '&']) || [" or ", " and ", "not "].iter().any(|w| e.contains(w)) {
+        return format!("({e}){}{comment}", term(by));
     }
-    let e = if e.contains('?') || e.contains(" or ") || e.contains(" and ") { format!("({e})") } else { e.to_string() };
-    let sign = if by > 0 { '+' } else { '-' };
-    format!("{e} {sign} {}{comment}", by.abs())
+    let last = [(" + ", 1), (" - ", -1)].into_iter().filter_map(|(sign, s)| {
+        let (rest, n) = e.rsplit_once(sign)?;
+        Some((rest, s * n.parse::<i64>().ok()?))
+    });
+    match last.max_by_key(|(rest, _)| rest.len()) {
+        Some((rest, n)) => format!("{rest}{}{comment}", term(n + by)),
+        None => format!("{e}{}{comment}", term(by)),
+    }
+}
+
+/// A number as the last term of a sum: ` + 2`, ` - 1`, nothing for 0.
+fn term(n: i64) -> String {
+    match n {
+        0 => String::new(),
+        n if n > 0 => format!(" + {n}"),
+        n => format!(" - {}", n.unsigned_abs()),
+    }
 }
 
 /// Bytes as whole buffers if these make up the difference, else as a number.
@@ -226,6 +240,10 @@ mod tests {
         assert_eq!(more("3", -1), "2");
         assert_eq!(more("i / 4 - 1", 1), "i / 4");
         assert_eq!(more("i / 4", -1), "i / 4 - 1");
+        assert_eq!(more("stages - 1", -1), "stages - 2");
+        assert_eq!(more("stages - 2  // late", 1), "stages - 1  // late");
+        assert_eq!(more("i + 1 - k", 1), "i + 1 - k + 1");
+        assert_eq!(more("i << n - 1", 1), "(i << n - 1) + 1");
         assert_eq!(more("a ? b : c", 1), "(a ? b : c) + 1");
         assert_eq!(
             parameter("kernel x(k = 4, stages = 2)", "stages = 3 instead of 2").as_deref(),

@@ -153,7 +153,7 @@ impl Lower<'_> {
                         .order
                         .iter()
                         .filter(|n| matches!(self.names.get(*n), Some((Meaning::Value(..) | Meaning::Tape(..), _))));
-                    let known = locals.iter().chain(values).map(String::as_str).chain(super::names::BUILT_IN);
+                    let known = locals.iter().chain(values).map(String::as_str).chain(crate::words::BUILT_IN);
                     let help = did_you_mean(name, known);
                     let mut d =
                         self.diag(span, format!("unknown name `{name}`"), "a number or variable was expected here");

@@ -39,6 +39,7 @@ use crate::Inputs;
 use crate::ast::{Axis, DeclKind, Kernel, Span};
 use crate::parse::Parsed;
 
+pub(crate) use moves::ends;
 pub use parameters::{Parameter, parameters};
 pub(crate) use pipelined::Found;
 

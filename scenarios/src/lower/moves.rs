@@ -7,8 +7,8 @@ use super::shape::Agree;
 use super::{Context, Lower};
 use crate::ast::{Move, Span};
 
-/// The memories a move reads from and writes to.
-fn ends(how: MoveKind) -> (&'static str, Class, Class) {
+/// The word of a move, and the memories it reads from and writes to.
+pub(crate) fn ends(how: MoveKind) -> (&'static str, Class, Class) {
     match how {
         MoveKind::Load => ("load", Class::Global, Class::Shared),
         MoveKind::Ldg => ("ldg", Class::Global, Class::Reg),

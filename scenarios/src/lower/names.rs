@@ -5,9 +5,7 @@ use warpline_sim::ir::{CounterId, Expr, MbarId, NamedId, ObjId, ParamId, TapeId}
 use super::{Local, Lower};
 use crate::ast::Span;
 use crate::suggest::did_you_mean;
-
-/// Names with a built-in meaning.
-pub(super) const BUILT_IN: [&str; 4] = ["self", "warp", "cta", "cores"];
+use crate::words::BUILT_IN;
 
 /// The meaning of a name.
 #[derive(Clone, Debug)]

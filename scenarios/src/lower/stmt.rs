@@ -155,7 +155,7 @@ impl Lower<'_> {
     pub(super) fn local(&mut self, name: &Ident, mentions: Mentions, mutable: bool) -> Option<VarId> {
         let old = self.find_local(&name.text).map(|l| l.span.clone());
         let header = self.names.get(&name.text).map(|(_, s)| s.clone());
-        if super::names::BUILT_IN.contains(&name.text.as_str()) {
+        if crate::words::BUILT_IN.contains(&name.text.as_str()) {
             let d = self.diag(&name.span, format!("`{}` is a built-in name", name.text), "another name was expected");
             self.error(d);
             return None;

@@ -7,32 +7,7 @@ use super::{Mark, Parse, Parser};
 use crate::ast::{Axis, Decl, DeclKind, Ident, Kernel, Memory, Span, Type, TypeName, WarpSet};
 use crate::lex::Kind;
 use crate::suggest::did_you_mean;
-
-/// Element types by name.
-const DTYPES: [Dtype; 9] =
-    [Dtype::F64, Dtype::F32, Dtype::Tf32, Dtype::F16, Dtype::Bf16, Dtype::Fp8, Dtype::I8, Dtype::Fp4, Dtype::I32];
-
-/// First words of declarations.
-pub(super) const DECLARATIONS: [&str; 18] = [
-    "needs",
-    "let",
-    "require",
-    "grid",
-    "cluster",
-    "cooperative",
-    "warps",
-    "regs",
-    "waits",
-    "global",
-    "shared",
-    "tmem",
-    "reg",
-    "mbar",
-    "named",
-    "role",
-    "set",
-    "trips",
-];
+use crate::words::{DECLARATIONS, DTYPES};
 
 impl Parser<'_> {
     /// Parses declarations, then statements. A declaration among the statements is reported, but still parsed.
@@ -108,7 +83,7 @@ impl Parser<'_> {
         let word = self.word();
         self.bump();
         let kind = match word {
-            "needs" => DeclKind::Needs(self.ident("a machine line, such as `sm_90a`, `apple7` or `gfx950`,")?),
+            "needs" => DeclKind::Needs(self.label("a machine line, such as `sm_90a`, `apple7` or `gfx950`,")?),
             "let" => DeclKind::Let(self.bindings()?),
             "require" => {
                 let cond = self.expr()?;
@@ -283,7 +258,7 @@ impl Parser<'_> {
     }
 
     fn dtype(&mut self) -> Parse<Dtype> {
-        let name: Ident = self.ident("an element type, such as `f16`,")?;
+        let name: Ident = self.label("an element type, such as `f16`,")?;
         if let Some(dtype) = DTYPES.into_iter().find(|d| d.name() == name.text) {
             return Ok(dtype);
         }

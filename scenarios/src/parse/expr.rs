@@ -138,7 +138,7 @@ impl Parser<'_> {
                 }
                 if self.at_sym(".") && self.kind_at(self.pos + 1) == Kind::Name {
                     self.bump();
-                    let field = self.ident("a name after `.`")?;
+                    let field = self.label("a name after `.`")?;
                     let span = span.start..field.span.end;
                     return self.node(Expr { kind: ExprKind::Dotted(name, field), span });
                 }

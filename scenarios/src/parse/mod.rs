@@ -57,6 +57,8 @@ pub(crate) struct Parsed {
     pub tokens: Vec<Token>,
     /// A mark for each token.
     pub marks: Vec<Mark>,
+    /// Whether each token is read as the name of a declaration; also a name in the skipped text, which may be one.
+    pub names: Vec<bool>,
     /// The comments.
     pub comments: Vec<Comment>,
 }
@@ -68,7 +70,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Parsed {
     if kernel.is_none() {
         p.skip_names(0, p.tokens.len());
     }
-    Parsed { kernel, errors: p.errors, skipped: p.skipped, tokens: p.tokens, marks: p.marks, comments }
+    Parsed { kernel, errors: p.errors, skipped: p.skipped, tokens: p.tokens, marks: p.marks, names: p.names, comments }
 }
 
 /// Parses a text that is one expression.
@@ -94,6 +96,7 @@ struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     marks: Vec<Mark>,
+    names: Vec<bool>,
     pos: usize,
     errors: Vec<Diagnostic>,
     skipped: BTreeSet<String>,
@@ -106,11 +109,13 @@ impl<'a> Parser<'a> {
     fn new(file: &'a str, text: &'a str) -> (Parser<'a>, Vec<Comment>) {
         let lexed = lex(file, text);
         let marks = vec![Mark::Plain; lexed.tokens.len()];
+        let names = vec![false; lexed.tokens.len()];
         let p = Parser {
             file,
             text,
             tokens: lexed.tokens,
             marks,
+            names,
             pos: 0,
             errors: lexed.errors,
             skipped: BTreeSet::new(),
@@ -192,7 +197,16 @@ impl<'a> Parser<'a> {
         if self.eat_sym(s) { Ok(()) } else { self.expected(&format!("`{s}` {after}")) }
     }
 
+    /// The name of a declaration.
     fn ident(&mut self, what: &str) -> Parse<Ident> {
+        let at = self.pos;
+        let ident = self.label(what)?;
+        self.names[at] = true;
+        Ok(ident)
+    }
+
+    /// A name that no declaration of the kernel gives: a unit, a machine line, a part of `cta.m`.
+    fn label(&mut self, what: &str) -> Parse<Ident> {
         match self.name() {
             Some(text) => {
                 let ident = Ident { text: text.into(), span: self.span() };
@@ -251,6 +265,7 @@ impl<'a> Parser<'a> {
             if self.kind_at(pos) == Kind::Name {
                 let word = self.word_at(pos).to_string();
                 self.skipped.insert(word);
+                self.names[pos] = true;
             }
         }
     }

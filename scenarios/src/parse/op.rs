@@ -4,70 +4,12 @@ use warpline_sim::alu::ALU_UNITS;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::{Cost, Fence, MmaKind, MoveKind, Order};
 
-use super::decl::DECLARATIONS;
 use super::{Parse, Parser};
 use crate::ast::{Move, Operation, Place};
 use crate::lex::Kind;
 use crate::mnemonics::{Mnemonic, mnemonic};
 use crate::suggest::did_you_mean;
-
-/// The name of every operation, for suggestions.
-const OPERATIONS: [&str; 54] = [
-    "load",
-    "ldg",
-    "sts",
-    "lds",
-    "store",
-    "cp",
-    "dma",
-    "tma",
-    "tma.store",
-    "tmem.ld",
-    "tmem.st",
-    "mma",
-    "mfma",
-    "wgmma",
-    "umma",
-    "umma.pair",
-    "alu",
-    "zero",
-    "commit",
-    "wait",
-    "cp.arrive",
-    "init",
-    "inval",
-    "arrive",
-    "expect",
-    "barrier",
-    "simd.barrier",
-    "warp.sync",
-    "bar",
-    "cluster.sync",
-    "cluster.arrive",
-    "cluster.wait",
-    "fence",
-    "wgmma.fence",
-    "tmem.fence",
-    "tmem.alloc",
-    "tmem.dealloc",
-    "regs",
-    "put",
-    "get",
-    "clc",
-    "red.add",
-    "atom.add",
-    "st",
-    "ld",
-    "grid.wait",
-    "exit",
-    "for",
-    "while",
-    "if",
-    "let",
-    "var",
-    "all",
-    "elect",
-];
+use crate::words::{DECLARATIONS, HEADS, OPERATIONS};
 
 impl Parser<'_> {
     /// A word with its dotted suffixes: `tmem.fence`.
@@ -250,7 +192,8 @@ impl Parser<'_> {
                 format!("`{word}` is not a statement"),
                 "an operation, a block or `let` was expected here",
             );
-            d.help = mnemonic(word).map(Mnemonic::sentence).or_else(|| did_you_mean(word, OPERATIONS)).or_else(|| {
+            let statements = OPERATIONS.into_iter().chain(HEADS);
+            d.help = mnemonic(word).map(Mnemonic::sentence).or_else(|| did_you_mean(word, statements)).or_else(|| {
                 self.at_sym("[").then(|| "a move reads `load source -> destination`, an assignment `x = e`".into())
             });
             d
@@ -315,7 +258,7 @@ impl Parser<'_> {
 
     fn alu(&mut self) -> Parse<Operation> {
         let at = self.span();
-        let unit = self.ident("a unit, such as `fma` or `exp`,")?;
+        let unit = self.label("a unit, such as `fma` or `exp`,")?;
         if ALU_UNITS.iter().all(|u| u.name != unit.text) {
             let units: Vec<String> = ALU_UNITS.iter().map(|u| format!("`{}` ({})", u.name, u.doc)).collect();
             let near = did_you_mean(&unit.text, ALU_UNITS.map(|u| u.name)).map_or(String::new(), |d| d + " ");

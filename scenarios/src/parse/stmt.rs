@@ -251,17 +251,17 @@ impl Parser<'_> {
                 }
                 Some("schedule") if schedule.is_none() => {
                     self.bump();
-                    schedule = Some(self.ident("the name of a schedule")?);
+                    schedule = Some(self.label("the name of a schedule")?);
                 }
                 Some("via") if via.is_none() => {
                     self.bump();
-                    via = Some(self.ident("the way the copies go")?);
+                    via = Some(self.label("the way the copies go")?);
                 }
                 Some("producers") if producers.is_none() => {
                     self.bump();
                     producers = Some(self.expr()?);
                 }
-                Some("unrolled" | "guarded") if form.is_none() => form = Some(self.ident("a form")?),
+                Some("unrolled" | "guarded") if form.is_none() => form = Some(self.label("a form")?),
                 _ => break,
             }
         }

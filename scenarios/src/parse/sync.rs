@@ -7,18 +7,7 @@ use super::{Parse, Parser};
 use crate::ast::{Arrive, Bar, BarAt, Counter, CounterVerb, Ident, Operation};
 use crate::lex::Kind;
 use crate::suggest::did_you_mean;
-
-/// Queues by name.
-const QUEUES: [(&str, Queue); 8] = [
-    ("cp", Queue::Cp),
-    ("wgmma", Queue::Wgmma),
-    ("bulk", Queue::Bulk),
-    ("bulk.read", Queue::BulkRead),
-    ("vm", Queue::Vm),
-    ("lgkm", Queue::Lgkm),
-    ("tmem.ld", Queue::TmemLd),
-    ("tmem.st", Queue::TmemSt),
-];
+use crate::words::QUEUES;
 
 impl Parser<'_> {
     pub(super) fn commit(&mut self) -> Parse<Operation> {
