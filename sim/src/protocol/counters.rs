@@ -139,7 +139,7 @@ impl World<'_> {
                 let new = old.checked_add(delta).ok_or(Fault::Arithmetic)?;
                 self.change(a, pc, ix, (new, act), (order, scope));
                 if let CounterAct::Fetch(var) = act {
-                    self.vars[a as usize * self.frame + var as usize] = old;
+                    self.agents.vars_mut(a)[var as usize] = old;
                 }
             }
             CounterAct::Set => {
@@ -150,7 +150,7 @@ impl World<'_> {
                 let all = 0..self.counters[ix as usize].steps.len();
                 self.in_order_here(a, pc, ix);
                 self.see(a, pc, ix, (all.collect(), true), (order, scope));
-                self.vars[a as usize * self.frame + var as usize] = self.counters[ix as usize].value;
+                self.agents.vars_mut(a)[var as usize] = self.counters[ix as usize].value;
             }
             CounterAct::Wait(cmp) => {
                 let v = self.number(a, value)?;
@@ -172,12 +172,12 @@ impl World<'_> {
 
     /// Whether an agent knows of a step.
     fn knows_of(&self, row: RowId, e: Epoch) -> bool {
-        self.rows.reached(row, e.comp) >= e.clock
+        self.order.reached(row, e.comp) >= e.clock
     }
 
     /// The outcome of an agent's operation depends on which steps came before, so the agent must know of all steps.
     fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
-        let row = self.agent_row(a);
+        let row = self.spec.agent_row(a);
         if self.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
             self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
         }
@@ -192,7 +192,7 @@ impl World<'_> {
         (new, act): (i64, CounterAct),
         (order, scope): (MemOrder, Scope),
     ) {
-        let row = self.agent_row(a);
+        let row = self.spec.agent_row(a);
         let (sets, ordered) = (act == CounterAct::Set, act != CounterAct::Add);
         if ordered {
             self.in_order_here(a, pc, ix);
@@ -213,10 +213,10 @@ impl World<'_> {
             self.join_steps(a, ix, all, (order, scope));
         }
         let epoch = self.own_access(a, pc).epoch;
-        let knows = self.rows.snapshot(row);
-        let from = if order.releases() { row } else { self.released_row(a) };
-        let releases = self.rows.snapshot(from);
-        self.rows.tick(row, a);
+        let knows = self.order.snapshot(row);
+        let from = if order.releases() { row } else { self.spec.released_row(a) };
+        let releases = self.order.snapshot(from);
+        self.order.tick(row, a);
         let c = &mut self.counters[ix as usize];
         c.value = new;
         c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope });
@@ -239,7 +239,7 @@ impl World<'_> {
         }
         // Every step knows of the step before, so the values follow each other in every schedule.
         let chain = c.steps.windows(2).all(|w| after(&w[1], &w[0]));
-        let row = self.agent_row(a);
+        let row = self.spec.agent_row(a);
         let known = c.steps.iter().take_while(|s| self.knows_of(row, s.epoch)).count();
         let value = |i: usize| c.base + c.steps[..i].iter().map(|s| s.delta).sum::<i64>();
         let passes = |i: &usize| self.satisfies(value(*i), cmp, v);
@@ -271,15 +271,15 @@ impl World<'_> {
 
     /// Joins what these steps release: now, or at the agent's next `fence gpu`.
     fn join_steps(&mut self, a: AgentId, ix: CounterIx, steps: Vec<usize>, (order, scope): (MemOrder, Scope)) {
-        let row = self.agent_row(a);
-        let into = if order.acquires() { row } else { self.pending_row(a) };
+        let row = self.spec.agent_row(a);
+        let into = if order.acquires() { row } else { self.spec.pending_row(a) };
         for i in steps {
             let s = &self.counters[ix as usize].steps[i];
             let (knows, releases) = (s.knows, s.releases);
             let sees = self.includes(s.scope, s.agent, a) && self.includes(scope, s.agent, a);
-            self.rows.follow(row, knows);
+            self.order.follow(row, knows);
             if sees {
-                self.rows.join(into, releases);
+                self.order.join(into, releases);
             }
         }
     }
@@ -287,8 +287,10 @@ impl World<'_> {
     /// Whether a scope includes two agents.
     fn includes(&self, scope: Scope, a: AgentId, b: AgentId) -> bool {
         match scope {
-            Scope::Cta => self.info[a as usize].cta == self.info[b as usize].cta,
-            Scope::Cluster => !self.prog.cooperative || self.info[a as usize].cta == self.info[b as usize].cta,
+            Scope::Cta => self.spec.info[a as usize].cta == self.spec.info[b as usize].cta,
+            Scope::Cluster => {
+                !self.prog.cooperative || self.spec.info[a as usize].cta == self.spec.info[b as usize].cta
+            }
             Scope::Gpu => true,
         }
     }
@@ -298,24 +300,24 @@ impl World<'_> {
         if self.counters.is_empty() {
             return;
         }
-        let (row, released, pending) = (self.agent_row(a), self.released_row(a), self.pending_row(a));
-        self.rows.join(row, pending);
-        self.rows.join(released, row);
-        self.rows.tick(row, a);
+        let (row, released, pending) = (self.spec.agent_row(a), self.spec.released_row(a), self.spec.pending_row(a));
+        self.order.join(row, pending);
+        self.order.join(released, row);
+        self.order.tick(row, a);
     }
 
     /// Drops steps and waits that every running agent knows of.
     fn forget_known(&mut self, ix: CounterIx) {
-        if self.rows.is_off() {
+        if self.order.is_off() {
             return;
         }
-        let live: Vec<RowId> = (0..self.info.len() as AgentId)
-            .filter(|i| !self.agents[*i as usize].ended)
-            .map(|i| self.agent_row(i))
+        let live: Vec<RowId> = (0..self.spec.info.len() as AgentId)
+            .filter(|i| !self.agents[*i as AgentId].ended)
+            .map(|i| self.spec.agent_row(i))
             .collect();
         let mut c = std::mem::take(&mut self.counters[ix as usize]);
-        let known = |e: Epoch| live.iter().all(|r| self.rows.has(*r, e));
-        let grows = self.grows[self.counter_decl(ix) as usize];
+        let known = |e: Epoch| live.iter().all(|r| self.order.has(*r, e));
+        let grows = self.spec.grows[self.counter_decl(ix) as usize];
         let old = c.steps.iter().take_while(|s| known(s.epoch)).count();
         c.waits.retain(|w| {
             // An agent that sets the counter must still come after the wait.
@@ -324,8 +326,8 @@ impl World<'_> {
         });
         for s in c.steps.drain(..old) {
             c.base += s.delta;
-            self.rows.release(s.knows);
-            self.rows.release(s.releases);
+            self.order.release(s.knows);
+            self.order.release(s.releases);
         }
         self.counters[ix as usize] = c;
     }

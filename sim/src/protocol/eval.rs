@@ -50,8 +50,8 @@ impl World<'_> {
     /// phase.
     pub(super) fn number(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
         let Number { v, form } = self.placed(a, e)?;
-        if let Some(place) = &self.place {
-            place.fixed(self.agents[a as usize].pc, v, form);
+        if let Some(place) = &self.spec.place {
+            place.fixed(self.agents[a].pc, v, form);
         }
         Ok(v)
     }
@@ -68,16 +68,14 @@ impl World<'_> {
     }
 
     fn numbers(&self, a: AgentId) -> Numbers<'_> {
-        let frame = a as usize * self.frame;
-        let forms = if self.place.is_some() { &self.var_forms[frame..] } else { &[] };
         Numbers {
             prog: self.prog,
             coords: self.coords,
-            who: self.info[a as usize],
-            vars: &self.vars[frame..],
-            forms,
-            pc: self.agents[a as usize].pc,
-            place: self.place.as_deref(),
+            who: self.spec.info[a as usize],
+            vars: self.agents.vars(a),
+            forms: self.agents.forms(a),
+            pc: self.agents[a].pc,
+            place: self.spec.place.as_deref(),
             tape_index: Number::default(),
             decisions: self.decisions.as_ref(),
             launch: false,

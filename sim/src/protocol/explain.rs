@@ -137,9 +137,9 @@ impl World<'_> {
 
     /// The number of running agents that an instruction is for, and the number of ended ones; in one CTA, or in all.
     fn executors(&self, pc: u32, cta: Option<u32>) -> (usize, usize) {
-        let here = |i: &usize| cta.is_none_or(|c| self.info[*i].cta == c) && self.may_reach(*i as AgentId, pc);
-        let ended = (0..self.info.len()).filter(here).filter(|i| self.agents[*i].ended).count();
-        ((0..self.info.len()).filter(here).count() - ended, ended)
+        let here = |i: &usize| cta.is_none_or(|c| self.spec.info[*i].cta == c) && self.may_reach(*i as AgentId, pc);
+        let ended = (0..self.spec.info.len()).filter(here).filter(|i| self.agents[*i as AgentId].ended).count();
+        ((0..self.spec.info.len()).filter(here).count() - ended, ended)
     }
 
     /// Whether a wait is for an agent that ended after fewer steps: the roles disagree on the number of steps. A phase
@@ -171,7 +171,7 @@ impl World<'_> {
                 );
                 m.live && m.pending > 0 && ended > 0 && (go > 0 || m.pending == m.expected)
             }
-            WaitTarget::Rendezvous(ix) => match self.meets[ix as usize].kind {
+            WaitTarget::Rendezvous(ix) => match self.rendezvous[ix as usize].kind {
                 RendezvousKind::Named(bar, _, cta) => {
                     let uses = |op: &Op| matches!(op, Op::Named { bar: b, .. } if *b as NamedId == bar);
                     of(&uses, Some(cta)).1 > 0
@@ -191,7 +191,7 @@ impl World<'_> {
     }
 
     fn explain_rendezvous(&self, a: AgentId, ix: u32) -> (String, String) {
-        let m = &self.meets[ix as usize];
+        let m = &self.rendezvous[ix as usize];
         let name = self.meet_name(ix);
         let what = match m.kind {
             RendezvousKind::Named(..) => {
@@ -200,19 +200,19 @@ impl World<'_> {
             _ => format!("{name}, the {}. time: {} have arrived", m.generation + 1, m.arrived),
         };
         let scope = |i: usize| match m.kind {
-            RendezvousKind::Cta(c) | RendezvousKind::Named(_, _, c) => self.info[i].cta == c,
-            RendezvousKind::Warp(c, w) => self.info[i].cta == c && self.info[i].warp == w,
-            RendezvousKind::Warpgroup(c, g) => self.info[i].cta == c && self.info[i].warp / 4 == g,
+            RendezvousKind::Cta(c) | RendezvousKind::Named(_, _, c) => self.spec.info[i].cta == c,
+            RendezvousKind::Warp(c, w) => self.spec.info[i].cta == c && self.spec.info[i].warp == w,
+            RendezvousKind::Warpgroup(c, g) => self.spec.info[i].cta == c && self.spec.info[i].warp / 4 == g,
             RendezvousKind::Cluster => true,
         };
-        let missing: Vec<String> = (0..self.info.len())
+        let missing: Vec<String> = (0..self.spec.info.len())
             .filter(|&i| i as u32 != a && scope(i) && !m.who.contains(i as AgentId))
             .map(|i| {
                 let name = self.agent_name(i as AgentId);
-                if self.agents[i].ended {
+                if self.agents[i as AgentId].ended {
                     format!("{name} (ended)")
                 } else {
-                    format!("{name} (at line {})", self.prog.site(self.agents[i].pc).line)
+                    format!("{name} (at line {})", self.prog.site(self.agents[i as AgentId].pc).line)
                 }
             })
             .take(8)

@@ -13,7 +13,7 @@ use super::world::{Fault, World};
 impl World<'_> {
     /// An agent's name, such as `math w4`, with lanes and CTA where these matter.
     pub fn agent_name(&self, a: AgentId) -> String {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         let role = self.prog.role_of(who.warp).map_or("", |r| r.name.as_str());
         let mut s = if role.is_empty() { format!("warp {}", who.warp) } else { format!("{role} w{}", who.warp) };
         match who.lanes {

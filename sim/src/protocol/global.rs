@@ -14,7 +14,7 @@ use crate::report::FindingKind;
 
 use super::AgentId;
 use super::eval::Decision;
-use super::memory::Footprint;
+use super::footprint::Footprint;
 use super::order::Access;
 use super::place::FormId;
 use super::walk::global;
@@ -119,21 +119,21 @@ impl World<'_> {
     /// Returns whether the access is an unordered second write of the same elements.
     pub(super) fn touch_global(&mut self, a: AgentId, f: &Footprint, elements: bool, x: Access, write: bool) -> bool {
         let obj = f.obj as usize;
-        if !self.followed.matrices.get(obj).is_some_and(|followed| *followed) {
+        if !self.spec.followed.matrices.get(obj).is_some_and(|followed| *followed) {
             return false;
         }
         let rect = self.rectangle(f, elements);
         if !write {
-            self.stored_is_read(f.obj, &rect);
+            self.memory.coverage.note_read(f.obj, &rect);
         }
-        if self.rows.is_off() {
+        if self.order.is_off() {
             return false;
         }
         let mut twice = false;
-        let row = self.agent_row(a);
+        let row = self.spec.agent_row(a);
         let mut list = std::mem::take(&mut self.regions[obj]);
         for r in list.iter().filter(|r| write || r.write) {
-            if let Some(place) = &self.place {
+            if let Some(place) = &self.spec.place {
                 // The representative of a cell decides whether the rectangles overlap.
                 let apart = |i: usize| place.fixed(x.pc, 0, place.minus(f.forms[i], r.forms[i]));
                 (0..2).filter(|i| f.forms[*i] != r.forms[*i]).for_each(apart);
@@ -164,18 +164,11 @@ impl World<'_> {
     /// Whether every running agent is ordered after an access, and past the fence that the access may need. No later
     /// access can then conflict with it.
     fn known_to_all(&self, obj: ObjId, x: &Access) -> bool {
-        let fences = x.generic && self.followed.by_proxy[obj as usize];
-        (0..self.info.len()).filter(|i| !self.agents[*i].ended).all(|i| {
-            let row = self.agent_row(i as AgentId);
-            self.rows.has(row, x.epoch) && (!fences || self.rows.fenced_global(row, x.epoch))
+        let fences = x.generic && self.spec.followed.by_proxy[obj as usize];
+        (0..self.spec.info.len()).filter(|i| !self.agents[*i as AgentId].ended).all(|i| {
+            let row = self.spec.agent_row(i as AgentId);
+            self.order.has(row, x.epoch) && (!fences || self.order.fenced_global(row, x.epoch))
         })
-    }
-
-    /// Elements that are stored and read again may be stored once more: the matrix is a workspace.
-    fn stored_is_read(&mut self, obj: ObjId, rect: &Rect) {
-        for s in self.stored.iter_mut().filter(|s| s.obj == obj) {
-            s.read |= rect.meets(&Rect { rows: s.rows, cols: s.cols });
-        }
     }
 
     /// Whether an object is a global matrix.

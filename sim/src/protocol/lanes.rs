@@ -14,7 +14,8 @@ use crate::fences::Level;
 use crate::ir::{ArrivalsPer, Fence, Instr, MbarId, MmaKind, MoveKind, Op, Program, Queue};
 
 use super::AgentId;
-use super::world::{Agent, World};
+use super::agents::Agent;
+use super::world::World;
 
 /// Whether lanes execute an operation together, or each lane reads, writes or waits for itself. Neither, where the
 /// operation does nothing that an arrival speaks for.
@@ -43,14 +44,14 @@ pub fn waits_again(prog: &Program, pc: u32, bar: MbarId) -> bool {
 impl World<'_> {
     /// An agent comes to an `elect:` block.
     pub(super) fn diverge(&mut self, a: AgentId) {
-        if self.info[a as usize].lanes.is_some() {
-            self.agents[a as usize].diverged = true;
+        if self.spec.info[a as usize].lanes.is_some() {
+            self.agents[a].diverged = true;
         }
     }
 
     /// An agent passed a rendezvous that joins the lanes of its warp. `orders`: each class knows what the other did.
     pub(super) fn converge(&mut self, a: AgentId, orders: bool) {
-        let agent = &mut self.agents[a as usize];
+        let agent = &mut self.agents[a];
         agent.diverged = false;
         agent.unmet &= !orders;
     }
@@ -58,14 +59,14 @@ impl World<'_> {
     /// A lane class of a split warp passed an operation outside of `elect:` blocks.
     pub(super) fn passes(&mut self, a: AgentId, pc: u32, op: &Op) {
         self.keeps_step(a, pc, op);
-        if self.agents[a as usize].unmet {
+        if self.agents[a].unmet {
             return;
         }
-        self.agents[a as usize].unmet = match op {
+        self.agents[a].unmet = match op {
             // The class with nearly all lanes performs what joined lanes do together. Each class waits for itself.
             Op::Mma { kind, .. } => *kind == MmaKind::Warp,
             Op::Move { how, .. } => {
-                !(matches!(how, MoveKind::TmemLd | MoveKind::TmemSt) && self.rules.fences.tmem_wait)
+                !(matches!(how, MoveKind::TmemLd | MoveKind::TmemSt) && self.spec.rules.fences.tmem_wait)
             }
             Op::Arrive { per, .. } => *per == ArrivalsPer::Thread,
             Op::Wait(q, _) => !matches!(q, Queue::Wgmma | Queue::TmemLd | Queue::TmemSt),
@@ -77,27 +78,27 @@ impl World<'_> {
 
     /// Whether an agent is a lane class of a warp in step, one lane of which arrives for all lanes here.
     pub(super) fn arrives_in_step(&self, a: AgentId, pc: u32, per: ArrivalsPer) -> bool {
-        let (me, agent) = (self.info[a as usize], &self.agents[a as usize]);
-        let joined = me.lanes.is_some() && !agent.diverged && agent.unmet && !self.elected_at[pc as usize];
+        let (me, agent) = (self.spec.info[a as usize], &self.agents[a]);
+        let joined = me.lanes.is_some() && !agent.diverged && agent.unmet && !self.spec.elected_at[pc as usize];
         joined && (per == ArrivalsPer::Warp || (per == ArrivalsPer::Once && self.leads(me.warp)))
     }
 
     /// Records that a whole warp performed an operation.
     pub(super) fn keeps_step(&mut self, a: AgentId, pc: u32, op: &Op) {
-        if self.rules.fences.warp_arrive != Level::Off
+        if self.spec.rules.fences.warp_arrive != Level::Off
             && let Some(together) = together(op)
         {
-            self.agents[a as usize].last_unjoined = (!together).then_some(pc);
+            self.agents[a].last_unjoined = (!together).then_some(pc);
         }
     }
 
     /// One lane arrives for its warp: the other lanes must have done what came before.
     pub(super) fn speaks_for_all(&mut self, a: AgentId, pc: u32, per: ArrivalsPer) {
-        let Agent { last_unjoined: Some(last), diverged: false, .. } = self.agents[a as usize] else { return };
-        if per != ArrivalsPer::Thread && !self.elected_at[pc as usize] {
+        let Agent { last_unjoined: Some(last), diverged: false, .. } = self.agents[a] else { return };
+        if per != ArrivalsPer::Thread && !self.spec.elected_at[pc as usize] {
             let message = "arrives by one lane, and the others may still be at what came before: no `warp.sync`, nor anything \
                            else that lanes execute together, is in between";
-            let level = self.rules.fences.warp_arrive;
+            let level = self.spec.rules.fences.warp_arrive;
             self.report(level, Code::LaneArrive, (a, pc), message.to_string(), Some((last, "what came before".into())));
         }
     }

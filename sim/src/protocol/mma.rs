@@ -8,7 +8,7 @@ use crate::ir::{Class, Instr, MmaKind, ObjId, Object, Op, Operand, Place, Progra
 use super::AgentId;
 use super::agents::warps_at;
 use super::flight::Flight;
-use super::memory::{Footprint, extent};
+use super::footprint::{Footprint, extent};
 use super::order::Access;
 use super::step::{Blocked, MmaEffect, StepEffect};
 use super::stream::StreamKind;
@@ -76,10 +76,10 @@ impl World<'_> {
                 self.expect_tile(a, pc, left, &x)?;
                 self.expect_tile(a, pc, right, &y)?;
                 let own = self.own_access(a, pc);
-                self.check_read(a, self.agent_row(a), &x, own);
-                self.check_read(a, self.agent_row(a), &y, own);
+                self.check_read(a, self.spec.agent_row(a), &x, own);
+                self.check_read(a, self.spec.agent_row(a), &y, own);
                 self.accumulate(a, pc, &z, &x, &y);
-                self.check_write(a, self.agent_row(a), &z, own, None);
+                self.check_write(a, self.spec.agent_row(a), &z, own, None);
             }
             MmaKind::Wgmma => {
                 if !self.join_warpgroup(a, pc)? {
@@ -88,17 +88,17 @@ impl World<'_> {
                 }
                 self.expect_tile(a, pc, left, &x)?;
                 self.expect_tile(a, pc, right, &y)?;
-                let lead = self.group_lead[a as usize];
+                let lead = self.spec.group_lead[a as usize];
                 let epoch = self.start(lead, StreamKind::Wgmma, 1);
                 let access = Access { epoch, pc, agent: a, generic: false, in_order: true };
-                self.check_read(a, self.agent_row(a), &x, access);
-                self.check_read(a, self.agent_row(a), &y, access);
+                self.check_read(a, self.spec.agent_row(a), &x, access);
+                self.check_read(a, self.spec.agent_row(a), &y, access);
                 // Each warp of the group holds its rows of the accumulator.
-                for w in 0..self.info.len() as AgentId {
-                    if self.group_lead[w as usize] == lead && self.info[w as usize].elected() {
+                for w in 0..self.spec.info.len() as AgentId {
+                    if self.spec.group_lead[w as usize] == lead && self.spec.info[w as usize].elected() {
                         self.fenced_registers(w, pc, &x, &z);
                         self.accumulate(w, pc, &z, &x, &y);
-                        self.check_write(w, self.agent_row(a), &z, access, None);
+                        self.check_write(w, self.spec.agent_row(a), &z, access, None);
                     }
                 }
                 let mut f = Flight::new(a, pc);
@@ -106,7 +106,7 @@ impl World<'_> {
                 effect.flight = Some(self.launch(f));
             }
             MmaKind::Umma | MmaKind::UmmaPair => {
-                let own = self.info[a as usize].cta;
+                let own = self.spec.info[a as usize].cta;
                 let pair: SmallVec<[u32; 2]> =
                     if kind == MmaKind::UmmaPair { smallvec![own & !1, own | 1] } else { smallvec![own] };
                 let epoch = self.start(a, StreamKind::Tensor, 1);
@@ -118,11 +118,11 @@ impl World<'_> {
                     }
                     self.expect_tile(a, pc, left, &here(x))?;
                     self.expect_tile(a, pc, right, &here(y))?;
-                    self.check_read(a, self.agent_row(a), &here(x), access);
-                    self.check_read(a, self.agent_row(a), &here(y), access);
+                    self.check_read(a, self.spec.agent_row(a), &here(x), access);
+                    self.check_read(a, self.spec.agent_row(a), &here(y), access);
                     self.allocated(a, pc, &here(z));
                     self.accumulate(a, pc, &here(z), &here(x), &here(y));
-                    self.check_write(a, self.agent_row(a), &here(z), access, None);
+                    self.check_write(a, self.spec.agent_row(a), &here(z), access, None);
                 }
                 let mut f = Flight::new(a, pc);
                 f.streams.push((StreamKind::Tensor, epoch.clock));
@@ -134,9 +134,9 @@ impl World<'_> {
 
     /// `tcgen05.alloc`.
     pub(super) fn tmem_alloc(&mut self, a: AgentId, pc: u32, obj: ObjId) {
-        let cta = self.info[a as usize].cta;
+        let cta = self.spec.info[a as usize].cta;
         let access = self.own_access(a, pc);
-        if self.tmem.insert((obj, cta), access).is_some() {
+        if self.memory.allocate(obj, cta, access) {
             let message = format!("allocates {} twice", self.prog.objects[obj as usize].name);
             self.find(Code::AllocBalance, a, pc, message, None);
         }
@@ -144,7 +144,7 @@ impl World<'_> {
 
     /// `tcgen05.dealloc`: every use of the columns must be complete, in both CTAs of a pair.
     pub(super) fn tmem_dealloc(&mut self, a: AgentId, pc: u32, obj: ObjId, pair: bool) {
-        let cta = self.info[a as usize].cta;
+        let cta = self.spec.info[a as usize].cta;
         let o = &self.prog.objects[obj as usize];
         let (rows, cols, slots, name) = (o.rows, o.cols, o.slots, o.name.clone());
         let all = if o.pieces() == 64 { u64::MAX } else { (1 << o.pieces()) - 1 };
@@ -163,9 +163,9 @@ impl World<'_> {
                     writes: Writes::Exclusive,
                 };
                 for p in self.each_piece(a, &f) {
-                    let t = &self.pieces[p].trace;
+                    let t = &self.memory[p].trace;
                     // Order in time is enough for the end of a use: no data of it is read.
-                    let over = |x: &&Access| self.rows.reached(self.agent_row(a), x.epoch.comp) < x.epoch.clock;
+                    let over = |x: &&Access| self.order.reached(self.spec.agent_row(a), x.epoch.comp) < x.epoch.clock;
                     let open = t.reads.iter().chain(&t.write).find(over);
                     if let Some(x) = open.copied() {
                         let message = format!("gives {name} back; nothing orders it after this use");
@@ -174,7 +174,7 @@ impl World<'_> {
                 }
             }
         }
-        if self.tmem.remove(&(obj, cta)).is_none() {
+        if !self.memory.deallocate(obj, cta) {
             let message = format!("gives {name} back, which is not allocated");
             self.find(Code::AllocBalance, a, pc, message, None);
         }
@@ -184,7 +184,7 @@ impl World<'_> {
     /// ISA, tcgen05, access restrictions). Four warps that each name all 128 rows are taken to move a quarter each. The
     /// lanes of an object with fewer rows are not known, so such an object is not checked.
     pub(super) fn reaches_lanes(&mut self, a: AgentId, pc: u32, f: &Footprint) {
-        let warp = self.info[a as usize].warp;
+        let warp = self.spec.info[a as usize].warp;
         let first = QUARTER * (warp as i64 % 4);
         if self.prog.objects[f.obj as usize].rows != LANES || (first <= f.rows.0 && f.rows.1 <= first + QUARTER) {
             return;
@@ -205,18 +205,18 @@ impl World<'_> {
     /// Holds a use of tensor memory to being after its allocation.
     pub(super) fn allocated(&mut self, a: AgentId, pc: u32, f: &Footprint) {
         // Warps of both CTAs allocate together (`.cta_group::2`), so the own allocation implies the other's.
-        let own = self.info[a as usize].cta;
-        let mine = self.tmem.get(&(f.obj, own)).is_some_and(|x| self.rows.has(self.agent_row(a), x.epoch));
+        let own = self.spec.info[a as usize].cta;
+        let mine = self.memory.allocation(f.obj, own).is_some_and(|x| self.order.has(self.spec.agent_row(a), x.epoch));
         let together =
             |i: &Instr| matches!(i, Instr::Op { op: Op::TmemAlloc { obj, pair: true }, .. } if *obj == f.obj);
         let by_pair = || f.cta != own && mine && self.prog.code.iter().any(together);
         let name = || self.prog.objects[f.obj as usize].name.clone();
-        match self.tmem.get(&(f.obj, f.cta)) {
+        match self.memory.allocation(f.obj, f.cta) {
             None => {
                 let message = format!("uses {} of CTA {}, which is not allocated", name(), f.cta);
                 self.find(Code::NotAllocated, a, pc, message, None);
             }
-            Some(x) if !(self.rows.has(self.agent_row(a), x.epoch) || by_pair()) => {
+            Some(x) if !(self.order.has(self.spec.agent_row(a), x.epoch) || by_pair()) => {
                 let (message, at) = (format!("uses {}; nothing orders it after the `tmem.alloc`", name()), x.pc);
                 self.find(Code::NotAllocated, a, pc, message, Some((at, "allocated here".into())));
             }

@@ -21,6 +21,21 @@
 //! are an ordered stream of the agent's own (`cp.async`, `wgmma` and bulk groups, `vmcnt`, the scoreboard), a phase of
 //! an mbarrier, and a rendezvous of agents.
 
+/// Implements `Clone` field by field, so that `clone_from` reuses the allocations of every field.
+macro_rules! clone_by_field {
+    ($name:ident { $($field:ident),+ }) => {
+        impl Clone for $name {
+            fn clone(&self) -> Self {
+                $name { $($field: self.$field.clone()),+ }
+            }
+
+            fn clone_from(&mut self, from: &Self) {
+                $(self.$field.clone_from(&from.$field);)+
+            }
+        }
+    };
+}
+
 mod agents;
 mod cell;
 mod counters;
@@ -30,6 +45,7 @@ mod explain;
 mod fence;
 mod findings;
 mod flight;
+mod footprint;
 mod forms;
 mod global;
 mod lanes;
@@ -39,6 +55,7 @@ mod mma;
 mod moves;
 mod named;
 mod needs;
+mod numbering;
 mod open;
 mod order;
 mod parts;
@@ -52,6 +69,7 @@ mod rendezvous;
 mod setup;
 mod shift;
 mod snapshot;
+mod spec;
 mod step;
 mod stream;
 mod tally;
@@ -64,9 +82,9 @@ pub use agents::{AgentId, AgentInfo, agents_of as agents};
 pub use cell::{Axis, Cell};
 pub use eval::{Decision, decisions_at_launch};
 pub use flight::{Flight, FlightId};
+pub use footprint::{Footprint, TileKey};
 pub use lanes::waits_again;
 pub use mbarrier::Mbar;
-pub use memory::{Footprint, TileKey};
 pub use open::outstanding;
 pub use parts::{PartState, StatePart};
 pub use place::{FormId, Obstacle, Placement};
@@ -75,10 +93,11 @@ pub use rendezvous::RendezvousKind;
 pub use setup::elected_code;
 pub use shift::Rates;
 pub use snapshot::{Entry, Family, Snapshot};
+pub use spec::Rules;
 pub use step::{MmaEffect, MoveEffect, Step, StepEffect};
 pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
 pub use tally::{Shares, Tally, Times, dram_bytes, flops};
 pub use walk::{GridDependence, Traffic, Walker};
 pub use who::AgentSet;
-pub use world::{Rules, WaitTarget, World};
+pub use world::{WaitTarget, World};

@@ -7,8 +7,8 @@ use crate::ir::{BarRef, BarrierCta, Class, Expr, MoveKind, Op, Place, Waits};
 
 use super::AgentId;
 use super::flight::{Flight, FlightId};
+use super::footprint::Footprint;
 use super::mbarrier::MbarIx;
-use super::memory::Footprint;
 use super::order::{Access, Epoch};
 use super::step::{Blocked, MoveEffect, StepEffect};
 use super::stream::StreamKind;
@@ -42,7 +42,7 @@ impl World<'_> {
             MoveKind::Load => {
                 let x = self.own_access(a, pc);
                 self.touch_global(a, &e.src, src.elements, x, false);
-                self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+                self.check_write(a, self.spec.agent_row(a), &e.dst, x, Some(tile));
             }
             MoveKind::Ldg | MoveKind::Lds => {
                 if *how == MoveKind::Lds {
@@ -56,16 +56,16 @@ impl World<'_> {
                 let (x, f) = self.start_move(a, pc, kind, self.instructions(&effect));
                 let own = self.own_access(a, pc);
                 if *how == MoveKind::Lds {
-                    self.check_read(a, self.agent_row(a), &e.src, if auto { own } else { x });
+                    self.check_read(a, self.spec.agent_row(a), &e.src, if auto { own } else { x });
                 } else {
                     self.touch_global(a, &e.src, src.elements, if auto { own } else { x }, false);
                 }
-                self.check_write(a, self.agent_row(a), &e.dst, if auto { own } else { x }, Some(tile));
+                self.check_write(a, self.spec.agent_row(a), &e.dst, if auto { own } else { x }, Some(tile));
                 effect.flights.push(self.fill(f, &e.dst));
             }
             MoveKind::Sts | MoveKind::Store | MoveKind::TmemSt => {
                 self.ready(a, &e.src)?;
-                self.check_read(a, self.agent_row(a), &e.src, self.own_access(a, pc));
+                self.check_read(a, self.spec.agent_row(a), &e.src, self.own_access(a, pc));
                 if *how == MoveKind::TmemSt {
                     self.reaches_lanes(a, pc, &e.dst);
                     self.allocated(a, pc, &e.dst);
@@ -79,13 +79,13 @@ impl World<'_> {
                     }
                     MoveKind::Sts if auto => {
                         let x = self.own_access(a, pc);
-                        self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+                        self.check_write(a, self.spec.agent_row(a), &e.dst, x, Some(tile));
                     }
                     _ => {
                         let kind = if *how == MoveKind::Sts { StreamKind::Lgkm } else { StreamKind::TmemSt };
                         let (x, f) = self.start_move(a, pc, kind, self.instructions(&effect));
                         let x = self.tensor_access(a, pc, *how, x);
-                        self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+                        self.check_write(a, self.spec.agent_row(a), &e.dst, x, Some(tile));
                         effect.flights.push(self.launch(f));
                     }
                 }
@@ -94,7 +94,7 @@ impl World<'_> {
                 let kind = if *how == MoveKind::CpAsync { StreamKind::Cp } else { StreamKind::Vm };
                 let (x, f) = self.start_move(a, pc, kind, self.instructions(&effect));
                 self.touch_global(a, &e.src, src.elements, x, false);
-                self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+                self.check_write(a, self.spec.agent_row(a), &e.dst, x, Some(tile));
                 effect.flights.push(self.launch(f));
             }
             MoveKind::TmaLoad => {
@@ -106,8 +106,8 @@ impl World<'_> {
                 self.allocated(a, pc, &e.src);
                 let (x, f) = self.start_move(a, pc, StreamKind::TmemLd, 1);
                 let x = self.tensor_access(a, pc, *how, x);
-                self.check_read(a, self.agent_row(a), &e.src, Access { generic: true, ..x });
-                self.check_write(a, self.agent_row(a), &e.dst, x, Some(tile));
+                self.check_read(a, self.spec.agent_row(a), &e.src, Access { generic: true, ..x });
+                self.check_write(a, self.spec.agent_row(a), &e.dst, x, Some(tile));
                 effect.flights.push(self.launch(f));
             }
         }
@@ -144,11 +144,11 @@ impl World<'_> {
     /// Machine instructions of one warp: what `vmcnt` and `lgkmcnt` count.
     fn instructions(&self, effect: &MoveEffect) -> u32 {
         let lane = match effect.how {
-            MoveKind::LdsDma => self.rules.dma_bytes_per_lane.max(1),
-            _ => self.rules.bytes_per_lane.max(1),
+            MoveKind::LdsDma => self.spec.rules.dma_bytes_per_lane.max(1),
+            _ => self.spec.rules.bytes_per_lane.max(1),
         };
         let bytes = if effect.global_bytes > 0 { effect.global_bytes } else { effect.chip_bytes };
-        (bytes as u64).div_ceil((lane * self.rules.warp_size) as u64).max(1) as u32
+        (bytes as u64).div_ceil((lane * self.spec.rules.warp_size) as u64).max(1) as u32
     }
 
     /// Starts `n` instructions in a stream. Returns their access and their flight.
@@ -163,7 +163,7 @@ impl World<'_> {
     fn fill(&mut self, mut f: Flight, regs: &Footprint) -> FlightId {
         if self.prog.waits == Waits::Auto {
             for p in self.each_piece(f.agent, regs) {
-                self.filling[p] += 1;
+                self.memory.begin_fill(p);
             }
             f.fills = Some(*regs);
         }
@@ -172,7 +172,9 @@ impl World<'_> {
 
     /// The scoreboard: a use of a register waits until the register's load has landed.
     pub(super) fn ready(&self, a: AgentId, f: &Footprint) -> Result<(), Blocked> {
-        if self.prog.objects[f.obj as usize].class == Class::Reg && self.each_piece(a, f).any(|p| self.filling[p] > 0) {
+        if self.prog.objects[f.obj as usize].class == Class::Reg
+            && self.each_piece(a, f).any(|p| self.memory.filling(p))
+        {
             return Err(Blocked::On(WaitTarget::Own(a)));
         }
         Ok(())
@@ -212,14 +214,14 @@ impl World<'_> {
             self.usable_remotely(a, pc, ix);
             self.arrives_in_order(a, pc, ix);
             let phase = self.mbar(ix).phase;
-            let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
+            let epoch = Epoch { comp: self.spec.mbar_comp(ix), clock: phase + 1 };
             let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
             if f.delivers.is_empty() {
                 // A row that knows that the bytes came knows that the source was read.
                 self.touch_global(a, &e.src, elements, x, false);
             }
             let dst = Footprint { cta, ..e.dst };
-            self.check_write(a, self.agent_row(a), &dst, x, effect.tile);
+            self.check_write(a, self.spec.agent_row(a), &dst, x, effect.tile);
             f.delivers.push((ix, effect.chip_bytes, phase));
         }
         f.issued_after = self.issued(a);
@@ -265,7 +267,7 @@ impl World<'_> {
                 self.mbar_name(ix)
             );
             let init = self.mbars[ix as usize].init().map(|x| (x.pc, "initialized here".to_string()));
-            self.report(self.rules.fences.init, Code::InitFence, (a, pc), message, init);
+            self.report(self.spec.rules.fences.init, Code::InitFence, (a, pc), message, init);
         }
     }
 
@@ -282,7 +284,7 @@ impl World<'_> {
         self.check_sum(a, pc, &e.src, e.dst.obj);
         self.store_sum(a, pc, (&e.src, &e.dst), elements);
         let (x, read) = self.start_move(a, pc, StreamKind::BulkRead, 1);
-        self.check_read(a, self.agent_row(a), &e.src, Access { generic: false, ..x });
+        self.check_read(a, self.spec.agent_row(a), &e.src, Access { generic: false, ..x });
         let (x, write) = self.start_move(a, pc, StreamKind::Bulk, 1);
         if !self.touch_global(a, &e.dst, elements, Access { generic: false, ..x }, true) {
             self.store_once(a, pc, &e.dst, elements);

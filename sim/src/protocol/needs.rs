@@ -18,12 +18,12 @@ impl World<'_> {
     /// first. The end of an agent counts as an operation. `None` where an operand has no meaning, or where the
     /// operation uses something that the whole grid shares.
     pub fn needs(&self, a: AgentId) -> Option<Vec<StatePart>> {
-        let pc = self.agents[a as usize].pc;
+        let pc = self.agents[a].pc;
         let mut list = Vec::new();
         match &self.prog.code[pc as usize] {
             Instr::Op { op, .. } => self.needs_of(a, pc, op, &mut list).ok()?,
             _ => {
-                let cta = self.info[a as usize].cta;
+                let cta = self.spec.info[a as usize].cta;
                 let meets = [RendezvousKind::Cta(cta), RendezvousKind::Cluster]
                     .map(|k| StatePart::Rendezvous(self.rendezvous_of(k)));
                 list.extend([StatePart::Ended, StatePart::Tensor].into_iter().chain(meets));
@@ -55,9 +55,9 @@ impl World<'_> {
     }
 
     fn needs_of(&self, a: AgentId, pc: u32, op: &Op, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
-        let me = self.info[a as usize];
+        let me = self.spec.info[a as usize];
         let mut by = a;
-        if me.lanes.is_some() && !self.elected_at[pc as usize] {
+        if me.lanes.is_some() && !self.spec.elected_at[pc as usize] {
             match alignment(op) {
                 Aligned::Warp => {
                     by = self.rest_of(a);
@@ -82,7 +82,7 @@ impl World<'_> {
                 }
             }
             Op::Mma { kind: MmaKind::Wgmma, .. } => {
-                list.push(StatePart::Agent(self.group_lead[by as usize]));
+                list.push(StatePart::Agent(self.spec.group_lead[by as usize]));
                 list.push(meet(RendezvousKind::Warpgroup(me.cta, me.warp / 4)));
             }
             Op::Commit(q) | Op::Wait(q, _) => {
@@ -131,7 +131,7 @@ impl World<'_> {
             let footprint = self.footprint(who, p, crew)?;
             let own = [footprint.cta];
             for cta in if ctas.is_empty() { &own } else { ctas } {
-                let footprint = super::memory::Footprint { cta: *cta, ..footprint };
+                let footprint = super::footprint::Footprint { cta: *cta, ..footprint };
                 let shared = self.aliased(&footprint).into_iter().map(|x| x.1);
                 list.extend(self.each_piece(who, &footprint).chain(shared).map(|p| StatePart::Piece(p as u32)));
             }
@@ -146,15 +146,15 @@ impl World<'_> {
                 tensor = matches!(how, MoveKind::TmemLd | MoveKind::TmemSt);
             }
             Op::Mma { kind, a: x, b: y, acc } => {
-                let own = self.info[a as usize].cta;
+                let own = self.spec.info[a as usize].cta;
                 let ctas = if *kind == MmaKind::UmmaPair { vec![own & !1, own | 1] } else { Vec::new() };
                 for p in [x, y, acc] {
                     pieces(a, p, 0, &ctas)?;
                 }
                 if *kind == MmaKind::Wgmma {
                     // Each warp of the group holds its rows of the accumulator.
-                    let lead = self.group_lead[a as usize];
-                    for w in (0..self.info.len()).filter(|w| self.group_lead[*w] == lead) {
+                    let lead = self.spec.group_lead[a as usize];
+                    for w in (0..self.spec.info.len()).filter(|w| self.spec.group_lead[*w] == lead) {
                         pieces(w as AgentId, acc, 0, &[])?;
                     }
                 }

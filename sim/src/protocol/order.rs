@@ -29,7 +29,7 @@ pub(super) struct Epoch {
 pub(super) type RowId = u32;
 
 /// All rows, in one array.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Rows {
     /// Number of components.
     n: usize,
@@ -47,6 +47,8 @@ pub(super) struct Rows {
     /// itself.
     off: bool,
 }
+
+clone_by_field!(Rows { n, parts, timed, sealed, global, cells, free, off });
 
 impl Rows {
     pub(super) fn new(components: usize, rows: usize, timed: bool, sealed: bool, global: bool) -> Self {

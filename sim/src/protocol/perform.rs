@@ -5,7 +5,7 @@ use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Binary, MmaKind, MoveKind, Op};
 use super::AgentId;
 use super::eval::{Decision, Number};
 use super::flight::Flight;
-use super::memory::TileKey;
+use super::footprint::TileKey;
 use super::order::{Access, Epoch};
 use super::step::{Blocked, StepEffect};
 use super::stream::StreamKind;
@@ -36,10 +36,10 @@ impl World<'_> {
     /// Performs one operation for an agent, or returns why the operation cannot be performed yet. A blocked operation
     /// changes nothing but the arrival that it counted.
     pub(super) fn perform(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<StepEffect, Blocked> {
-        let me = self.info[a as usize].lanes;
-        if me.is_none() || self.elected_at[pc as usize] {
+        let me = self.spec.info[a as usize].lanes;
+        if me.is_none() || self.spec.elected_at[pc as usize] {
             let effect = self.execute(a, pc, op)?;
-            if !self.elected_at[pc as usize] {
+            if !self.spec.elected_at[pc as usize] {
                 self.keeps_step(a, pc, op);
             }
             return Ok(effect);
@@ -49,20 +49,20 @@ impl World<'_> {
         // separate.
         match alignment(op) {
             Aligned::Warp => {
-                if !self.agents[a as usize].performs_for_warp && !self.join_warp(a, pc)? {
+                if !self.agents[a].performs_for_warp && !self.join_warp(a, pc)? {
                     self.passes(a, pc, op);
                     return Ok(StepEffect::Nothing);
                 }
-                self.agents[a as usize].performs_for_warp = true;
+                self.agents[a].performs_for_warp = true;
                 let rest = self.rest_of(a);
                 if rest != a {
-                    let (mine, other) = (self.agent_row(a), self.agent_row(rest));
-                    self.rows.join(other, mine);
+                    let (mine, other) = (self.spec.agent_row(a), self.spec.agent_row(rest));
+                    self.order.join(other, mine);
                     // The rest has not seen the elected lane's next operations.
-                    self.rows.tick(mine, a);
+                    self.order.tick(mine, a);
                 }
                 let effect = self.execute(rest, pc, op)?;
-                self.agents[a as usize].performs_for_warp = false;
+                self.agents[a].performs_for_warp = false;
                 self.passes(a, pc, op);
                 Ok(effect)
             }
@@ -80,7 +80,7 @@ impl World<'_> {
 
     /// The agent of a warp that holds all lanes, or all lanes but the elected one.
     pub(super) fn rest_of(&self, a: AgentId) -> AgentId {
-        if self.info[a as usize].lanes == Some(crate::timeline::Lanes::Elected) { a + 1 } else { a }
+        if self.spec.info[a as usize].lanes == Some(crate::timeline::Lanes::Elected) { a + 1 } else { a }
     }
 
     /// The table of operations.
@@ -95,7 +95,7 @@ impl World<'_> {
                     let f = self.footprint(a, p, 0)?;
                     self.ready(a, &f)?;
                     let x = self.own_access(a, pc);
-                    self.check_read(a, self.agent_row(a), &f, x);
+                    self.check_read(a, self.spec.agent_row(a), &f, x);
                     read.push(f);
                 }
                 for p in writes {
@@ -104,9 +104,9 @@ impl World<'_> {
                     written.push(f);
                     let x = self.own_access(a, pc);
                     let key = TileKey { obj: p.obj, at: [self.member(a), 0], shift: [0, 0], forms: [0; 2] };
-                    self.check_write(a, self.agent_row(a), &f, x, Some(key));
+                    self.check_write(a, self.spec.agent_row(a), &f, x, Some(key));
                 }
-                if !self.kept_sums.is_empty() {
+                if self.memory.coverage.keeps_sums() {
                     self.add_sums(a, &read, &written);
                 }
                 let count = self.eval(a, count)?;
@@ -121,7 +121,7 @@ impl World<'_> {
                 if f.pieces != 0 && !self.in_tmem(p.obj) {
                     // The next product ignores the old sum (`scale-d`): no instruction writes the registers.
                     let x = Access { generic: false, ..self.own_access(a, pc) };
-                    self.check_write(a, self.agent_row(a), &f, x, None);
+                    self.check_write(a, self.spec.agent_row(a), &f, x, None);
                 }
                 Ok(StepEffect::Nothing)
             }
@@ -171,8 +171,8 @@ impl World<'_> {
                 let epoch = self.start(a, StreamKind::Cp, 1);
                 let row = self.released(a, None);
                 // The arrival tracks the thread's copies and nothing else (PTX, cp.async.mbarrier.arrive).
-                self.rows.forget(row);
-                self.rows.raise(row, epoch.comp, epoch.clock);
+                self.order.forget(row);
+                self.order.raise(row, epoch.comp, epoch.clock);
                 if !noinc {
                     // The added pending count is in time only if another arrival of the phase comes behind it. The
                     // operation's own arrival, which has `row`, does not show that.
@@ -225,7 +225,7 @@ impl World<'_> {
                     self.arrives_in_order(a, pc, ix);
                     let access = self.own_access(a, pc);
                     let cta = self.mbar_cta(ix);
-                    if cta != self.info[a as usize].cta {
+                    if cta != self.spec.info[a as usize].cta {
                         self.visit_cta(cta, access);
                     }
                     self.mbars[ix as usize].note_expect(access);
@@ -276,9 +276,9 @@ impl World<'_> {
                 let v = self.placed(a, value)?;
                 let key = self.version(a, dst)?;
                 let x = self.own_access(a, pc);
-                self.check_write(a, self.agent_row(a), &f, x, Some(key));
+                self.check_write(a, self.spec.agent_row(a), &f, x, Some(key));
                 for p in self.each_piece(a, &f) {
-                    self.set_mail(p, v);
+                    self.memory.set_word(p, v);
                 }
                 Ok(StepEffect::Sync)
             }
@@ -286,10 +286,9 @@ impl World<'_> {
                 let f = self.footprint(a, src, 0)?;
                 self.expect_tile(a, pc, src, &f)?;
                 let x = self.own_access(a, pc);
-                self.check_read(a, self.agent_row(a), &f, x);
+                self.check_read(a, self.spec.agent_row(a), &f, x);
                 if let Some(p) = self.each_piece(a, &f).next() {
-                    let form = self.mail_forms.get(p).copied().unwrap_or(0);
-                    self.set_var(a, *var, Number { v: self.mail[p], form });
+                    self.agents.set_var(a, *var, self.memory.word(p));
                 }
                 Ok(StepEffect::Sync)
             }
@@ -308,14 +307,6 @@ impl World<'_> {
         Ok(TileKey { obj: dst.obj, at: [version.v, 0], shift: [0, 0], forms: [version.form, 0] })
     }
 
-    /// Sets the word of a mailbox piece.
-    pub(super) fn set_mail(&mut self, piece: usize, x: Number) {
-        self.mail[piece] = x.v;
-        if let Some(form) = self.mail_forms.get_mut(piece) {
-            *form = x.form;
-        }
-    }
-
     fn in_tmem(&self, obj: u16) -> bool {
         self.prog.objects[obj as usize].class == crate::ir::Class::Tmem
     }
@@ -323,19 +314,19 @@ impl World<'_> {
     /// Number of threads that execute an instruction one by one.
     pub(super) fn lanes(&self, a: AgentId, pc: u32) -> u32 {
         use crate::timeline::Lanes::*;
-        if self.elected_at[pc as usize] {
+        if self.spec.elected_at[pc as usize] {
             return 1;
         }
-        match self.info[a as usize].lanes {
-            None => self.rules.warp_size,
+        match self.spec.info[a as usize].lanes {
+            None => self.spec.rules.warp_size,
             Some(Elected) => 1,
-            Some(Rest) => self.rules.warp_size - 1,
+            Some(Rest) => self.spec.rules.warp_size - 1,
         }
     }
 
     /// Number of arrivals by an agent; 0 where another agent arrives for all.
     fn arrivals(&self, a: AgentId, pc: u32, per: ArrivalsPer) -> u32 {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         match per {
             ArrivalsPer::Thread => self.lanes(a, pc),
             ArrivalsPer::Warp => who.elected() as u32,
@@ -356,11 +347,11 @@ impl World<'_> {
 
     /// What an agent has done so far, as a row for a signal that arrives later. The agent's clock advances.
     fn released(&mut self, a: AgentId, with: Option<Epoch>) -> u32 {
-        let row = self.rows.snapshot(self.agent_row(a));
+        let row = self.order.snapshot(self.spec.agent_row(a));
         if let Some(e) = with {
-            self.rows.raise(row, e.comp, e.clock);
+            self.order.raise(row, e.comp, e.clock);
         }
-        self.rows.tick(self.agent_row(a), a);
+        self.order.tick(self.spec.agent_row(a), a);
         row
     }
 
@@ -373,7 +364,7 @@ impl World<'_> {
         (count, bytes): (u32, Option<i64>),
         (relaxed, cluster): (bool, bool),
     ) -> Result<StepEffect, Blocked> {
-        let own = self.info[a as usize].cta;
+        let own = self.spec.info[a as usize].cta;
         let mut remote = smallvec::SmallVec::new();
         for ix in self.bars(a, bar)? {
             if self.mbar_cta(ix) == own && !matches!(bar.at, BarrierCta::Ctas(_)) {
@@ -382,7 +373,7 @@ impl World<'_> {
                 if let Some(n) = bytes {
                     self.expect(a, pc, ix, n);
                 }
-                let row = (!relaxed).then(|| self.agent_row(a));
+                let row = (!relaxed).then(|| self.spec.agent_row(a));
                 let epoch = self.own_access(a, pc).epoch;
                 self.arrive(a, pc, ix, count, (row, Some(epoch)));
             } else {
@@ -392,7 +383,7 @@ impl World<'_> {
             }
         }
         if remote.is_empty() {
-            self.rows.tick(self.agent_row(a), a);
+            self.order.tick(self.spec.agent_row(a), a);
             return Ok(StepEffect::Sync);
         }
         let mut f = Flight::new(a, pc);
@@ -419,7 +410,7 @@ impl World<'_> {
         self.judge(Decision::Op(Binary::Gt, self.more_tiles.len() as i64, 0));
         let value = self.more_tiles.pop().unwrap_or(-1);
         let key = self.version(a, dst)?;
-        let own = self.info[a as usize].cta;
+        let own = self.spec.info[a as usize].cta;
         let stages = self.prog.mbars[signals.bar as usize].stages;
         let here = self.bars(a, signals)?[0];
         let f = self.footprint(a, dst, 0)?;
@@ -428,10 +419,10 @@ impl World<'_> {
             let ix = here - own * stages + cta * stages;
             self.usable_remotely(a, pc, ix);
             let phase = self.mbar(ix).phase;
-            let epoch = Epoch { comp: self.mbar_comp(ix), clock: phase + 1 };
+            let epoch = Epoch { comp: self.spec.mbar_comp(ix), clock: phase + 1 };
             let x = Access { epoch, pc, agent: a, generic: false, in_order: false };
-            let there = super::memory::Footprint { cta, ..f };
-            self.check_write(a, self.agent_row(a), &there, x, Some(key));
+            let there = super::footprint::Footprint { cta, ..f };
+            self.check_write(a, self.spec.agent_row(a), &there, x, Some(key));
             for p in self.each_piece(a, &there) {
                 flight.posts.push((p, value));
             }

@@ -48,13 +48,13 @@ pub(super) fn hands_registers(prog: &Program) -> bool {
 impl World<'_> {
     /// `setmaxnreg`: `dec` gives registers to the CTA's pool; `inc` waits until the pool has enough.
     pub(super) fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<StepEffect, Blocked> {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         let (cta, warp) = (who.cta as usize, who.warp as usize);
         self.whole_group(a, pc);
         let has = self.registers[cta].warps[warp].count;
         let (wrong, way) = if inc { (count < has, "inc") } else { (count > has, "dec") };
         let gets = if wrong { has } else { count };
-        let change = (gets as i64 - has as i64) * self.rules.warp_size as i64;
+        let change = (gets as i64 - has as i64) * self.spec.rules.warp_size as i64;
         if inc && change > self.registers[cta].free {
             return Err(Blocked::On(WaitTarget::Pool(who.cta)));
         }
@@ -74,23 +74,23 @@ impl World<'_> {
 
     /// The agent that acts for each other warp of an agent's warpgroup.
     fn others_of_group(&self, a: AgentId) -> impl Iterator<Item = AgentId> + use<> {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         let same = |i: &AgentId| {
-            let x = self.info[*i as usize];
+            let x = self.spec.info[*i as usize];
             (x.cta, x.warp / 4) == (who.cta, who.warp / 4) && x.warp != who.warp && x.lanes != Some(Lanes::Elected)
         };
-        (0..self.info.len() as AgentId).filter(same).collect::<Vec<_>>().into_iter()
+        (0..self.spec.info.len() as AgentId).filter(same).collect::<Vec<_>>().into_iter()
     }
 
     fn registers_of_warp(&self, a: AgentId) -> &Owned {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         &self.registers[who.cta as usize].warps[who.warp as usize]
     }
 
     /// Whether all warps of the warpgroup come to an instruction of this kind. Checked before the operation waits for
     /// registers, since a part of a warpgroup can wait without end. Reported once per place.
     fn whole_group(&mut self, a: AgentId, pc: u32) {
-        let warp = self.info[a as usize].warp;
+        let warp = self.spec.info[a as usize].warp;
         let group = warp / 4;
         let comes = |v: AgentId| {
             let any = |(at, i): (usize, &Instr)| {
@@ -99,8 +99,8 @@ impl World<'_> {
             self.prog.code.iter().enumerate().any(any)
         };
         let times = self.registers_of_warp(a).times;
-        let gone = |v: &AgentId| self.agents[*v as usize].ended && self.registers_of_warp(*v).times <= times;
-        let message = if self.elected_at[pc as usize] {
+        let gone = |v: &AgentId| self.agents[*v].ended && self.registers_of_warp(*v).times <= times;
+        let message = if self.spec.elected_at[pc as usize] {
             "changes the registers of one lane: all threads of the warpgroup must".to_string()
         } else if self.prog.warps < group * 4 + 4 {
             format!("warpgroup {group} has only {} warps of four", self.prog.warps - group * 4)
@@ -118,7 +118,7 @@ impl World<'_> {
     }
 
     fn part_of_group(&self, a: AgentId, gone: AgentId) -> String {
-        let group = self.info[a as usize].warp / 4;
+        let group = self.spec.info[a as usize].warp / 4;
         format!("changes the registers of a part of warpgroup {group}: {} ended without", self.agent_name(gone))
     }
 
@@ -137,7 +137,9 @@ impl World<'_> {
                     let message = format!("changes the registers of one warpgroup in two ways: {name} to {}", what.0);
                     self.find(Code::RegsPart, a, pc, message, Some((x.pc, "there".into())));
                 }
-                Some((x, _)) if more == times && self.rows.reached(self.agent_row(a), x.epoch.comp) < x.epoch.clock => {
+                Some((x, _))
+                    if more == times && self.order.reached(self.spec.agent_row(a), x.epoch.comp) < x.epoch.clock =>
+                {
                     let message = format!("follows another `regs`, and nothing orders it after that of {name}");
                     again(self, Code::RegsAgain, a, pc, message, Some((x.pc, "that one".into())));
                 }
@@ -153,7 +155,7 @@ impl World<'_> {
 
     /// An agent ended: its last change of registers counts for the other warps of its warpgroup.
     pub(super) fn leave_registers(&mut self, a: AgentId) {
-        if self.registers[self.info[a as usize].cta as usize].warps.is_empty() {
+        if self.registers[self.spec.info[a as usize].cta as usize].warps.is_empty() {
             return;
         }
         let times = self.registers_of_warp(a).times;

@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{Executors, Instr, MmaKind, MoveKind, Op, Program, Queue, VarId};
+use crate::ir::{Executors, Instr, MmaKind, MoveKind, Op, Program, Queue};
 use crate::timeline::Work;
 
 use super::AgentId;
-use super::eval::{Decision, Number};
+use super::eval::Decision;
 use super::flight::FlightId;
-use super::memory::{Footprint, TileKey};
+use super::footprint::{Footprint, TileKey};
 use super::world::{Fault, WaitTarget, World};
 
 /// The result of [`World::step`].
@@ -173,12 +173,12 @@ const CONTROL_LIMIT: u32 = 1 << 22;
 impl<'p> World<'p> {
     /// Performs an agent's next operation, or returns what the operation waits for.
     pub fn step(&mut self, a: AgentId) -> Step {
-        if self.agents[a as usize].ended {
+        if self.agents[a].ended {
             return Step::Ended;
         }
         let (pc, loops) = match self.go_on(a) {
             Ok(at) => at,
-            Err(f) => return self.broken(a, self.agents[a as usize].pc, &f),
+            Err(f) => return self.broken(a, self.agents[a].pc, &f),
         };
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else {
             self.end(a, pc);
@@ -186,7 +186,7 @@ impl<'p> World<'p> {
         };
         match self.perform(a, pc, op) {
             Ok(effect) => {
-                self.agents[a as usize].pc = pc + 1;
+                self.agents[a].pc = pc + 1;
                 Step::Performed { pc, loops, effect }
             }
             Err(Blocked::On(on)) => Step::Blocked { pc, loops, on },
@@ -205,7 +205,7 @@ impl<'p> World<'p> {
         let mut loops = 0;
         let prog = self.prog;
         for _ in 0..CONTROL_LIMIT {
-            let pc = self.agents[a as usize].pc;
+            let pc = self.agents[a].pc;
             comes_to(pc);
             let instr = &prog.code[pc as usize];
             if matches!(instr, Instr::Op { .. } | Instr::End) {
@@ -216,7 +216,7 @@ impl<'p> World<'p> {
                 loops += 1;
                 self.judge(Decision::Again);
             }
-            self.agents[a as usize].pc = to;
+            self.agents[a].pc = to;
         }
         Err(Fault::Endless)
     }
@@ -232,35 +232,23 @@ impl<'p> World<'p> {
         by: &'p Program,
         comes_to: impl FnMut(u32),
     ) -> Option<(u32, Vec<i64>)> {
-        let frame = a as usize * self.frame..(a as usize + 1) * self.frame;
-        let (own, own_agent, own_vars) = (self.prog, self.agents[a as usize].clone(), self.vars_of(a).to_vec());
-        let own_forms = self.var_forms.get(frame.clone()).map(<[_]>::to_vec);
+        let (own, own_agent, own_vars) = (self.prog, self.agents[a].clone(), self.vars_of(a).to_vec());
+        let own_forms = self.agents.forms(a).to_vec();
         self.prog = by;
-        self.agents[a as usize].pc = pc;
-        self.vars[frame.clone()].copy_from_slice(vars);
+        self.agents[a].pc = pc;
+        self.agents.vars_mut(a).copy_from_slice(vars);
         let at = self.go_on_by_way_of(a, comes_to).ok().map(|(at, _)| at);
         let then = self.vars_of(a).to_vec();
         self.prog = own;
-        self.agents[a as usize] = own_agent;
-        self.vars[frame.clone()].copy_from_slice(&own_vars);
-        if let Some(forms) = own_forms {
-            self.var_forms[frame].copy_from_slice(&forms);
-        }
+        self.agents[a] = own_agent;
+        self.agents.vars_mut(a).copy_from_slice(&own_vars);
+        self.agents.forms_mut(a).copy_from_slice(&own_forms);
         at.map(|at| (at, then))
-    }
-
-    /// Sets a variable of an agent.
-    pub(super) fn set_var(&mut self, a: AgentId, v: VarId, x: Number) {
-        let at = a as usize * self.frame + v as usize;
-        self.vars[at] = x.v;
-        if let Some(form) = self.var_forms.get_mut(at) {
-            *form = x.form;
-        }
     }
 
     /// An agent's variables.
     pub fn vars_of(&self, a: AgentId) -> &[i64] {
-        &self.vars[a as usize * self.frame..(a as usize + 1) * self.frame]
+        self.agents.vars(a)
     }
 
     /// Replaces the program by another of the same text, which must have come to the same state.
@@ -279,7 +267,7 @@ impl<'p> World<'p> {
         match instr {
             Instr::Set(v, e) => {
                 let x = self.placed(a, e)?;
-                self.set_var(a, *v, x);
+                self.agents.set_var(a, *v, x);
                 Ok(pc + 1)
             }
             Instr::Jump(to) => Ok(*to),
@@ -296,7 +284,7 @@ impl<'p> World<'p> {
 
     /// Whether the head of a block includes an agent.
     pub(super) fn among(&self, a: AgentId, who: &Executors) -> Result<bool, Fault> {
-        let me = self.info[a as usize];
+        let me = self.spec.info[a as usize];
         Ok(match who {
             Executors::Warps(w) => w >> me.warp & 1 == 1,
             Executors::Cta(e) => self.eval(a, e)? == me.cta as i64,
@@ -310,7 +298,7 @@ impl<'p> World<'p> {
         match q {
             Queue::Cp | Queue::Wgmma | Queue::Bulk | Queue::BulkRead => self.groups_in_flight(a, kind),
             _ => {
-                let s = &self.streams[a as usize * super::stream::KINDS + kind as usize];
+                let s = self.streams.get(a, kind);
                 (s.issued - s.landed) as usize
             }
         }

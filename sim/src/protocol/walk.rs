@@ -9,7 +9,7 @@ use crate::ir::{Class, Env, Expr, Instr, MoveKind, Op, Place, Program};
 use crate::timeline::Lanes;
 
 use super::eval::Coords;
-use super::memory::Footprint;
+use super::footprint::Footprint;
 use super::world::World;
 use super::{AgentId, Rules};
 
@@ -82,7 +82,7 @@ impl<'p> Walker<'p> {
     /// where the control flow has no end.
     pub fn traffic(&mut self) -> Option<Vec<Traffic>> {
         let mut list = Vec::new();
-        for a in 0..self.world.info.len() as AgentId {
+        for a in 0..self.world.spec.info.len() as AgentId {
             let first = list.len();
             let steps = self.walk(a, &mut list)?;
             for t in &mut list[first..] {
@@ -95,7 +95,7 @@ impl<'p> Walker<'p> {
 
     fn walk(&mut self, a: AgentId, list: &mut Vec<Traffic>) -> Option<u64> {
         let w = &mut self.world;
-        let mut pc = w.agents[a as usize].pc;
+        let mut pc = w.agents[a].pc;
         for n in 0..LIMIT {
             match &w.prog.code[pc as usize] {
                 Instr::End => return Some(n + 1),
@@ -104,7 +104,7 @@ impl<'p> Walker<'p> {
                     if let Some((_, store)) = global(w.prog, op)
                         && first_to_move(w, a, pc, op)
                     {
-                        let vars = w.vars[a as usize * w.frame..(a as usize + 1) * w.frame].into();
+                        let vars = w.agents.vars(a).into();
                         list.push(Traffic { pc, agent: a, vars, store, progress: n as u32 });
                     }
                     pc += 1;
@@ -120,8 +120,7 @@ impl<'p> Walker<'p> {
         let w = &mut self.world;
         let (m, n, z) = w.prog.grid.at(id);
         w.coords = Coords { id, m, n, z };
-        let at = t.agent as usize * w.frame;
-        w.vars[at..at + w.frame].copy_from_slice(&t.vars);
+        w.agents.vars_mut(t.agent).copy_from_slice(&t.vars);
         let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
         let (place, _) = global(w.prog, op)?;
         w.footprint(t.agent, place, 0).ok()
@@ -156,14 +155,14 @@ pub(super) fn global<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)
 /// Whether an agent is the first agent of those that share a copy.
 pub(super) fn first_to_move(w: &World<'_>, a: AgentId, pc: u32, op: &Op) -> bool {
     let Op::Move { crew, .. } = op else { return false };
-    w.does_lanes(a, pc) && (*crew == 0 || crew.trailing_zeros() == w.info[a as usize].warp)
+    w.does_lanes(a, pc) && (*crew == 0 || crew.trailing_zeros() == w.spec.info[a as usize].warp)
 }
 
 impl World<'_> {
     /// Whether an agent performs operations of single lanes. An operation of all lanes is performed by the class that
     /// has nearly all lanes.
     pub(super) fn does_lanes(&self, a: AgentId, pc: u32) -> bool {
-        let me = self.info[a as usize];
-        if self.elected_at[pc as usize] { me.elected() } else { me.lanes != Some(Lanes::Elected) }
+        let me = self.spec.info[a as usize];
+        if self.spec.elected_at[pc as usize] { me.elected() } else { me.lanes != Some(Lanes::Elected) }
     }
 }

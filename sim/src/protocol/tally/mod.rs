@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::{Executors, Instr, MmaKind, Op, Pc, Program};
 
-use super::memory::extent;
+use super::footprint::extent;
 use super::mma::shape;
 use super::walk::{first_to_move, global};
 use super::world::World;
@@ -205,7 +205,7 @@ impl<'p> Tally<'p> {
     /// Whether the agent acts for all agents that take part.
     fn acts(&self, a: AgentId, pc: Pc, op: &Op) -> bool {
         match op {
-            Op::Mma { kind: MmaKind::Wgmma, .. } => self.world.group_lead[a as usize] == a,
+            Op::Mma { kind: MmaKind::Wgmma, .. } => self.world.spec.group_lead[a as usize] == a,
             Op::Mma { kind: MmaKind::Umma | MmaKind::UmmaPair, .. } => true,
             Op::Mma { kind: MmaKind::Warp, .. } => self.world.does_lanes(a, pc),
             _ => first_to_move(&self.world, a, pc, op),
