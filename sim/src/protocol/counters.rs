@@ -118,7 +118,7 @@ impl World<'_> {
 
     /// The value of a counter.
     pub(super) fn counter_value(&self, ix: CounterIx) -> i64 {
-        self.counters[ix as usize].value
+        self.global.counters[ix as usize].value
     }
 
     /// Performs an operation on a counter.
@@ -135,7 +135,7 @@ impl World<'_> {
                 // Each executing thread adds.
                 let times = if act == CounterAct::Add { self.lanes(a, pc) as i64 } else { 1 };
                 let delta = self.eval(a, value)?.saturating_mul(times);
-                let old = self.counters[ix as usize].value;
+                let old = self.global.counters[ix as usize].value;
                 let new = old.checked_add(delta).ok_or(Fault::Arithmetic)?;
                 self.change(a, pc, ix, (new, act), (order, scope));
                 if let CounterAct::Fetch(var) = act {
@@ -147,14 +147,14 @@ impl World<'_> {
                 self.change(a, pc, ix, (new, act), (order, scope));
             }
             CounterAct::Load(var) => {
-                let all = 0..self.counters[ix as usize].steps.len();
+                let all = 0..self.global.counters[ix as usize].steps.len();
                 self.in_order_here(a, pc, ix);
                 self.see(a, pc, ix, (all.collect(), true), (order, scope));
-                self.agents.vars_mut(a)[var as usize] = self.counters[ix as usize].value;
+                self.agents.vars_mut(a)[var as usize] = self.global.counters[ix as usize].value;
             }
             CounterAct::Wait(cmp) => {
                 let v = self.number(a, value)?;
-                if !self.satisfies(self.counters[ix as usize].value, cmp, v) {
+                if !self.satisfies(self.global.counters[ix as usize].value, cmp, v) {
                     return Err(Blocked::On(WaitTarget::Counter(ix)));
                 }
                 let must = self.must_see(a, pc, ix, cmp, v);
@@ -178,8 +178,8 @@ impl World<'_> {
     /// The outcome of an agent's operation depends on which steps came before, so the agent must know of all steps.
     fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
         let row = self.spec.agent_row(a);
-        if self.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
+        if self.global.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
+            self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
     }
 
@@ -197,7 +197,7 @@ impl World<'_> {
         if ordered {
             self.in_order_here(a, pc, ix);
         }
-        let c = &self.counters[ix as usize];
+        let c = &self.global.counters[ix as usize];
         let delta = new - c.value;
         let behind_ordered = c.steps.iter().all(|s| !s.ordered || self.knows_of(row, s.epoch));
         let behind_waits = c.waits.iter().all(|w| {
@@ -206,10 +206,10 @@ impl World<'_> {
             self.knows_of(row, w.epoch) || !w.exact && !sets && delta >= 0 && behind()
         });
         if !behind_ordered || !behind_waits {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
+            self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
         if order.acquires() {
-            let all = (0..self.counters[ix as usize].steps.len()).collect();
+            let all = (0..self.global.counters[ix as usize].steps.len()).collect();
             self.join_steps(a, ix, all, (order, scope));
         }
         let epoch = self.own_access(a, pc).epoch;
@@ -217,15 +217,15 @@ impl World<'_> {
         let from = if order.releases() { row } else { self.spec.released_row(a) };
         let releases = self.order.snapshot(from);
         self.order.tick(row, a);
-        let c = &mut self.counters[ix as usize];
+        let c = &mut self.global.counters[ix as usize];
         c.value = new;
         c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope });
-        self.touched.push(WaitTarget::Counter(ix));
+        self.journal.changed(WaitTarget::Counter(ix));
     }
 
     /// The steps that a wait for a value sees in every schedule, and whether a later step must come after the wait.
     fn must_see(&mut self, a: AgentId, pc: u32, ix: CounterIx, cmp: Binary, v: i64) -> (Vec<usize>, bool) {
-        let c = &self.counters[ix as usize];
+        let c = &self.global.counters[ix as usize];
         let grows = c.steps.iter().all(|s| !s.sets && s.delta >= 0);
         let after = |d: &Step, s: &Step| self.knows_of(d.knows, s.epoch);
         if grows && matches!(cmp, Binary::Ge | Binary::Eq) {
@@ -249,7 +249,7 @@ impl World<'_> {
         let start = c.steps[..first].iter().rposition(|s| s.sets).unwrap_or(0);
         let must = (start..first).collect();
         if !chain {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
+            self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
         (must, true)
     }
@@ -263,10 +263,10 @@ impl World<'_> {
         (must, exact): (Vec<usize>, bool),
         (order, scope): (MemOrder, Scope),
     ) {
-        let epochs = must.iter().map(|i| self.counters[ix as usize].steps[*i].epoch).collect();
+        let epochs = must.iter().map(|i| self.global.counters[ix as usize].steps[*i].epoch).collect();
         self.join_steps(a, ix, must, (order, scope));
         let epoch = self.own_access(a, pc).epoch;
-        self.counters[ix as usize].waits.push(PassedWait { epoch, pc, exact, must: epochs });
+        self.global.counters[ix as usize].waits.push(PassedWait { epoch, pc, exact, must: epochs });
     }
 
     /// Joins what these steps release: now, or at the agent's next `fence gpu`.
@@ -274,7 +274,7 @@ impl World<'_> {
         let row = self.spec.agent_row(a);
         let into = if order.acquires() { row } else { self.spec.pending_row(a) };
         for i in steps {
-            let s = &self.counters[ix as usize].steps[i];
+            let s = &self.global.counters[ix as usize].steps[i];
             let (knows, releases) = (s.knows, s.releases);
             let sees = self.includes(s.scope, s.agent, a) && self.includes(scope, s.agent, a);
             self.order.follow(row, knows);
@@ -297,7 +297,7 @@ impl World<'_> {
 
     /// `fence gpu`: the agent's next step releases what the agent did, and the agent acquires what it saw.
     pub(super) fn fence_gpu(&mut self, a: AgentId) {
-        if self.counters.is_empty() {
+        if self.global.counters.is_empty() {
             return;
         }
         let (row, released, pending) = (self.spec.agent_row(a), self.spec.released_row(a), self.spec.pending_row(a));
@@ -315,7 +315,7 @@ impl World<'_> {
             .filter(|i| !self.agents[*i as AgentId].ended)
             .map(|i| self.spec.agent_row(i))
             .collect();
-        let mut c = std::mem::take(&mut self.counters[ix as usize]);
+        let mut c = std::mem::take(&mut self.global.counters[ix as usize]);
         let known = |e: Epoch| live.iter().all(|r| self.order.has(*r, e));
         let grows = self.spec.grows[self.counter_decl(ix) as usize];
         let old = c.steps.iter().take_while(|s| known(s.epoch)).count();
@@ -329,7 +329,7 @@ impl World<'_> {
             self.order.release(s.knows);
             self.order.release(s.releases);
         }
-        self.counters[ix as usize] = c;
+        self.global.counters[ix as usize] = c;
     }
 
     /// An access to global memory that is ordered in time only, with the missing step on the way.

@@ -77,15 +77,13 @@ impl World<'_> {
             pc: self.agents[a].pc,
             place: self.spec.place.as_deref(),
             tape_index: Number::default(),
-            decisions: self.decisions.as_ref(),
+            decisions: self.journal.decisions(),
             launch: false,
         }
     }
 
     pub(super) fn judge(&self, what: Decision) {
-        if let Some(list) = &self.decisions {
-            list.borrow_mut().push(what);
-        }
+        self.journal.decided(what);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::code::Code;
 use super::AgentId;
 use super::footprint::Footprint;
 use super::mbarrier::{MbarIx, Signal};
+use super::observer::Observer;
 use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
 use super::world::{WaitTarget, World};
@@ -195,8 +196,14 @@ impl World<'_> {
     }
 
     /// Ends an operation in flight: its stream advances, its barriers are signaled, its registers are ready. The caller
-    /// keeps the order within each stream.
-    pub fn land(&mut self, id: FlightId) {
+    /// keeps the order within each stream. The observer receives what the landing did.
+    pub fn land(&mut self, id: FlightId, observer: &mut impl Observer) {
+        self.journal.begin(observer);
+        self.end_flight(id);
+        self.journal.report(observer);
+    }
+
+    fn end_flight(&mut self, id: FlightId) {
         let Some(f) = self.flights.take(id) else { return };
         if let Some(footprint) = &f.fills {
             for p in self.each_piece(f.agent, footprint) {
@@ -204,9 +211,9 @@ impl World<'_> {
             }
             // The registers are the warp's: both its lane classes may wait for them.
             let rest = self.rest_of(f.agent);
-            self.touched.push(WaitTarget::Own(rest));
+            self.journal.changed(WaitTarget::Own(rest));
             if self.spec.info[rest as usize].lanes.is_some() {
-                self.touched.push(WaitTarget::Own(rest - 1));
+                self.journal.changed(WaitTarget::Own(rest - 1));
             }
         }
         for &(p, v) in &f.posts {
@@ -219,7 +226,7 @@ impl World<'_> {
                 StreamKind::Wgmma => self.wake_group(owner),
                 // Both lane classes of a split warp wait for the flight.
                 StreamKind::TmemLd | StreamKind::TmemSt if self.spec.info[owner as usize].lanes.is_some() => {
-                    self.touched.push(WaitTarget::Own(owner - 1));
+                    self.journal.changed(WaitTarget::Own(owner - 1));
                 }
                 _ => {}
             }
@@ -318,7 +325,7 @@ impl World<'_> {
     fn wake_group(&mut self, lead: AgentId) {
         for i in 0..self.spec.info.len() {
             if self.spec.group_lead[i] == lead {
-                self.touched.push(WaitTarget::Own(i as AgentId));
+                self.journal.changed(WaitTarget::Own(i as AgentId));
             }
         }
     }

@@ -239,9 +239,8 @@ impl World<'_> {
 
     /// Holds a read to finding the tile that its place expects.
     pub(super) fn expect_tile(&mut self, a: AgentId, pc: u32, place: &Place, f: &Footprint) -> Result<(), Fault> {
-        self.reads.1 += 1;
+        self.results.count_read(place.tile.is_some());
         let Some(t) = &place.tile else { return Ok(()) };
-        self.reads.0 += 1;
         let want = self.wanted(a, t, f)?;
         let bad = self.each_piece(a, f).find_map(|p| {
             let held = self.memory[p].holds;

@@ -13,6 +13,7 @@ use crate::ir::{Binary, Class, Instr, MoveKind, ObjId, Op, Program};
 use crate::report::FindingKind;
 
 use super::AgentId;
+use super::counters::Counter;
 use super::eval::Decision;
 use super::footprint::Footprint;
 use super::order::Access;
@@ -49,6 +50,30 @@ pub(super) struct Region {
     pub(super) forms: [FormId; 2],
     pub(super) write: bool,
     pub(super) access: Access,
+}
+
+/// The state of global memory that a cluster uses.
+#[derive(Debug)]
+pub(super) struct GlobalState {
+    /// Words that are used as counters.
+    pub(super) counters: Vec<Counter>,
+    /// Accesses to followed matrices that later accesses can conflict with, oldest first, by object.
+    pub(super) regions: Vec<Vec<Region>>,
+    /// Tiles that `clc` hands out, last first.
+    pub(super) more_tiles: Vec<i64>,
+}
+
+clone_by_field!(GlobalState { counters, regions, more_tiles });
+
+impl GlobalState {
+    /// Before the first step: this many counters and objects, and the tiles to hand out in order.
+    pub(super) fn new(counters: usize, objects: usize, more_tiles: &[i64]) -> GlobalState {
+        GlobalState {
+            counters: vec![Counter::default(); counters],
+            regions: vec![Vec::new(); objects],
+            more_tiles: more_tiles.iter().rev().copied().collect(),
+        }
+    }
 }
 
 /// The use of each global matrix of a program, by object.
@@ -131,7 +156,7 @@ impl World<'_> {
         }
         let mut twice = false;
         let row = self.spec.agent_row(a);
-        let mut list = std::mem::take(&mut self.regions[obj]);
+        let mut list = std::mem::take(&mut self.global.regions[obj]);
         for r in list.iter().filter(|r| write || r.write) {
             if let Some(place) = &self.spec.place {
                 // The representative of a cell decides whether the rectangles overlap.
@@ -157,7 +182,7 @@ impl World<'_> {
             !(replaced && self.covers(&rect, &r.rect) || self.known_to_all(f.obj, &r.access))
         });
         list.push(Region { rect, forms: f.forms, write, access: x });
-        self.regions[obj] = list;
+        self.global.regions[obj] = list;
         twice
     }
 

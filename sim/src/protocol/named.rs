@@ -62,7 +62,7 @@ impl World<'_> {
         now.insert(now.partition_point(|x| x.epoch <= new.epoch), new);
         let unknown = before.iter().find(|x| !knows && self.order.reached(row, x.epoch.comp) < x.epoch.clock);
         if let Some(x) = unknown.copied() {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Rendezvous(ix)));
+            self.results.note_unordered(a, pc, WaitTarget::Rendezvous(ix));
             let message = format!(
                 "arrives at {}, and nothing orders it after {}, who came the time before: which of them meets the others \
                  depends on the schedule",

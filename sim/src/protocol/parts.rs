@@ -12,6 +12,7 @@ use super::agents::Agent;
 use super::flight::{Flight, FlightId};
 use super::footprint::TileKey;
 use super::mbarrier::Mbar;
+use super::observer::Observer;
 use super::order::{Access, Epoch};
 use super::regs::Registers;
 use super::stream::{ALL, Stream, StreamKind};
@@ -82,15 +83,9 @@ impl<'p> World<'p> {
             registers,
             flights,
             order,
-            counters,
-            regions,
-            more_tiles,
-            reads,
-            accesses,
-            decisions,
-            touched,
-            unordered,
-            findings,
+            global,
+            journal: _,
+            results,
         } = from;
         debug_assert!(std::ptr::eq(*prog, self.prog), "of one program");
         self.agents.clone_from(agents);
@@ -101,15 +96,8 @@ impl<'p> World<'p> {
         self.registers.clone_from(registers);
         self.flights.clone_from(flights);
         self.order.clone_from(order);
-        self.counters.clone_from(counters);
-        self.regions.clone_from(regions);
-        self.more_tiles.clone_from(more_tiles);
-        self.reads = *reads;
-        self.accesses.clone_from(accesses);
-        self.decisions.clone_from(decisions);
-        self.touched.clone_from(touched);
-        self.unordered = *unordered;
-        self.findings.clone_from(findings);
+        self.global.clone_from(global);
+        self.results.clone_from(results);
     }
 
     /// All parts, in a fixed order.
@@ -127,14 +115,17 @@ impl<'p> World<'p> {
 
     /// Runs an agent's control flow up to its next operation or its end. False where a number on the way has no
     /// meaning.
-    pub fn settle(&mut self, a: AgentId) -> bool {
-        match self.go_on(a) {
+    pub fn settle(&mut self, a: AgentId, observer: &mut impl Observer) -> bool {
+        self.journal.begin(observer);
+        let settled = match self.go_on(a) {
             Ok(_) => true,
             Err(f) => {
                 self.broken(a, self.agents[a].pc, &f);
                 false
             }
-        }
+        };
+        self.journal.report(observer);
+        settled
     }
 
     /// The agent whose part a flight belongs to: the owner of the flight's stream, or the agent that started the

@@ -407,8 +407,8 @@ impl World<'_> {
         dst: &crate::ir::Place,
         signals: &BarRef,
     ) -> Result<StepEffect, Blocked> {
-        self.judge(Decision::Op(Binary::Gt, self.more_tiles.len() as i64, 0));
-        let value = self.more_tiles.pop().unwrap_or(-1);
+        self.judge(Decision::Op(Binary::Gt, self.global.more_tiles.len() as i64, 0));
+        let value = self.global.more_tiles.pop().unwrap_or(-1);
         let key = self.version(a, dst)?;
         let own = self.spec.info[a as usize].cta;
         let stages = self.prog.mbars[signals.bar as usize].stages;

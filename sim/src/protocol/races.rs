@@ -20,18 +20,12 @@ impl World<'_> {
         ring && trace.write.is_none() && trace.over.is_empty() && trace.atomics.is_empty()
     }
 
-    fn log(&mut self, piece: usize, write: bool) {
-        if let Some(list) = &mut self.accesses {
-            list.push((piece as u32, write));
-        }
-    }
-
     /// Checks a read against the writes that are unordered with it, and remembers the read. `row` is what happened
     /// before the read.
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access) {
         self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
-            self.log(p, false);
+            self.journal.accessed(p, false);
             if self.unwritten(f.obj, p) {
                 let message = format!("reads {}, which nothing has written", self.footprint_name(f));
                 self.find(Code::Unwritten, a, x.pc, message, None);
@@ -66,7 +60,7 @@ impl World<'_> {
     pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access, holds: Option<TileKey>) {
         self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
-            self.log(p, true);
+            self.journal.accessed(p, true);
             self.conflicts(a, row, f, p, &x, f.obj);
             match f.writes {
                 Writes::Atomic => self.memory[p].trace.wrote_atomically(x),
@@ -76,7 +70,7 @@ impl World<'_> {
             self.memory[p].holds = holds;
         }
         for (g, p) in self.aliased(f) {
-            self.log(p, true);
+            self.journal.accessed(p, true);
             self.conflicts(a, row, &g, p, &x, f.obj);
             self.memory[p].trace.overwritten(f.obj, x);
             self.memory[p].holds = None;

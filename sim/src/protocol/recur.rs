@@ -41,14 +41,12 @@ impl World<'_> {
     /// All numbers that stand still where a state recurs: variables, values of mailboxes, counters, tiles still to hand
     /// out.
     pub fn variables(&self) -> impl Iterator<Item = i64> {
-        let counters = self.counters.iter().map(|c| c.value);
-        self.agents
-            .all_vars()
-            .iter()
-            .chain(self.memory.words())
-            .copied()
-            .chain(counters)
-            .chain([self.more_tiles.len() as i64])
+        let counters = self.global.counters.iter().map(|c| c.value);
+        self.agents.all_vars().iter().chain(self.memory.words()).copied().chain(counters).chain([self
+            .global
+            .more_tiles
+            .len()
+            as i64])
     }
 
     /// Whether some wait for an mbarrier names a phase by its number.

@@ -68,7 +68,7 @@ impl World<'_> {
         pool.free -= change;
         let held = &mut pool.warps[warp];
         *held = Owned { count: gets, times: held.times + 1, last: Some((access, (count, inc))) };
-        self.touched.push(WaitTarget::Pool(who.cta));
+        self.journal.changed(WaitTarget::Pool(who.cta));
         Ok(StepEffect::Sync)
     }
 
@@ -112,7 +112,7 @@ impl World<'_> {
             return;
         };
         let site = self.prog.at[pc as usize];
-        if !self.findings.iter().any(|f| f.code == Code::RegsPart && f.site == site) {
+        if !self.findings().iter().any(|f| f.code == Code::RegsPart && f.site == site) {
             self.find(Code::RegsPart, a, pc, message, None);
         }
     }

@@ -217,7 +217,7 @@ impl World<'_> {
         m.recent[0].clear();
         let (acc, done) = (self.spec.meet_row(ix), self.spec.meet_done_row(ix));
         self.order.join(done, acc);
-        self.touched.push(WaitTarget::Rendezvous(ix));
+        self.journal.changed(WaitTarget::Rendezvous(ix));
     }
 
     /// Number of agents that a barrier of this scope is for: running agents, and agents that arrived and ended.

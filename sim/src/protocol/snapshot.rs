@@ -211,7 +211,7 @@ impl World<'_> {
         }
         let mut rows: Vec<RowId> = Vec::new();
         // Matrices that are not followed have none.
-        for list in self.regions.iter().filter(|list| !list.is_empty()) {
+        for list in self.global.regions.iter().filter(|list| !list.is_empty()) {
             s.same(list.len() as u64);
             for r in list {
                 s.same(r.write);
@@ -221,7 +221,7 @@ impl World<'_> {
                 s.access(&r.access);
             }
         }
-        for c in &self.counters {
+        for c in &self.global.counters {
             s.count(Family::Variable, c.value);
             s.count(Family::Variable, c.base);
             s.same((c.steps.len() as u64) << 32 | c.waits.len() as u64);
@@ -242,7 +242,7 @@ impl World<'_> {
         // What was summed grows with the loop; by which steps and over what does not.
         self.memory.coverage.sums().iter().for_each(|x| x.kind().iter().for_each(|v| s.same(*v)));
         self.memory.words().iter().for_each(|m| s.count(Family::Variable, *m));
-        s.count(Family::Variable, self.more_tiles.len() as i64);
+        s.count(Family::Variable, self.global.more_tiles.len() as i64);
         for r in &self.registers {
             s.same(r.free as u64);
             for held in &r.warps {
@@ -360,7 +360,7 @@ impl World<'_> {
         }
         out.extend(self.memory.fills().iter().map(|f| *f as u64));
         out.extend(self.memory.words().iter().map(|v| *v as u64));
-        out.extend(self.counters.iter().map(|c| c.value as u64));
+        out.extend(self.global.counters.iter().map(|c| c.value as u64));
         for r in &self.registers {
             out.push(r.free as u64);
             out.extend(r.warps.iter().map(|held| (held.times as u64) << 32 | held.count as u64));
@@ -368,6 +368,6 @@ impl World<'_> {
         for f in self.flights.slots() {
             out.push(f.as_ref().map_or(u64::MAX, |f| (f.agent as u64) << 32 | f.pc as u64));
         }
-        out.push(self.more_tiles.len() as u64);
+        out.push(self.global.more_tiles.len() as u64);
     }
 }

@@ -9,6 +9,7 @@ use super::AgentId;
 use super::eval::Decision;
 use super::flight::FlightId;
 use super::footprint::{Footprint, TileKey};
+use super::observer::Observer;
 use super::world::{Fault, WaitTarget, World};
 
 /// The result of [`World::step`].
@@ -171,8 +172,16 @@ impl Op {
 const CONTROL_LIMIT: u32 = 1 << 22;
 
 impl<'p> World<'p> {
-    /// Performs an agent's next operation, or returns what the operation waits for.
-    pub fn step(&mut self, a: AgentId) -> Step {
+    /// Performs an agent's next operation, or returns what the operation waits for. The observer receives what the step
+    /// did.
+    pub fn step(&mut self, a: AgentId, observer: &mut impl Observer) -> Step {
+        self.journal.begin(observer);
+        let step = self.next_step(a);
+        self.journal.report(observer);
+        step
+    }
+
+    fn next_step(&mut self, a: AgentId) -> Step {
         if self.agents[a].ended {
             return Step::Ended;
         }
@@ -223,21 +232,23 @@ impl<'p> World<'p> {
 
     /// The next operation (or the end) of an agent that continues from this place with these variables, and its
     /// variables there. The program is the world's own or another of the same text. `None` where a number on the way
-    /// has no meaning. Each instruction on the way is reported; decisions are recorded where the caller put a list for
-    /// them.
+    /// has no meaning. Each instruction on the way is reported to `comes_to`, each decision to the observer.
     pub fn way(
         &mut self,
         a: AgentId,
         (pc, vars): (u32, &[i64]),
         by: &'p Program,
+        observer: &mut impl Observer,
         comes_to: impl FnMut(u32),
     ) -> Option<(u32, Vec<i64>)> {
+        self.journal.begin(observer);
         let (own, own_agent, own_vars) = (self.prog, self.agents[a].clone(), self.vars_of(a).to_vec());
         let own_forms = self.agents.forms(a).to_vec();
         self.prog = by;
         self.agents[a].pc = pc;
         self.agents.vars_mut(a).copy_from_slice(vars);
         let at = self.go_on_by_way_of(a, comes_to).ok().map(|(at, _)| at);
+        self.journal.report(observer);
         let then = self.vars_of(a).to_vec();
         self.prog = own;
         self.agents[a] = own_agent;
@@ -254,12 +265,12 @@ impl<'p> World<'p> {
     /// Replaces the program by another of the same text, which must have come to the same state.
     pub fn go_on_by(&mut self, prog: &'p Program) {
         self.prog = prog;
-        self.more_tiles.retain(|id| *id < prog.grid.len());
+        self.global.more_tiles.retain(|id| *id < prog.grid.len());
     }
 
     /// Whether the next tile that is handed out is also a tile of another program, whose grid is as large or smaller.
     pub fn hands_as_by(&self, prog: &Program) -> bool {
-        self.more_tiles.last().is_none_or(|id| *id < prog.grid.len())
+        self.global.more_tiles.last().is_none_or(|id| *id < prog.grid.len())
     }
 
     /// The instruction behind an instruction of control flow, for an agent.

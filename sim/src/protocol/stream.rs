@@ -170,7 +170,7 @@ impl World<'_> {
         while s.flying.front().is_some_and(|f| f.0 <= s.landed) {
             s.flying.pop_front();
         }
-        self.touched.push(WaitTarget::Own(a));
+        self.journal.changed(WaitTarget::Own(a));
     }
 
     /// Closes the open group.

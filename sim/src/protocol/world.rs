@@ -1,20 +1,19 @@
 //! The state of one cluster: its agents, barriers, streams, memory, and happens-before.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::code::Code;
 use crate::ir::{Instr, MbarId, NamedId, ObjId, Op, Program};
-use crate::report::Finding;
 
 use super::agents::{AgentId, AgentInfo, Agents};
-use super::counters::Counter;
 use super::coverage::Sum;
-use super::eval::{Coords, Decision};
+use super::eval::Coords;
+use super::findings::Results;
 use super::flight::Flights;
-use super::global::Region;
+use super::global::GlobalState;
 use super::mbarrier::{Mbar, MbarState};
 use super::memory::{Memory, MemorySize, Piece};
+use super::observer::Journal;
 use super::order::{RowId, Rows};
 use super::place::Placement;
 use super::regs::Registers;
@@ -70,26 +69,12 @@ pub struct World<'p> {
     pub(super) registers: Vec<Registers>,
     pub(super) flights: Flights,
     pub(super) order: Rows,
-    /// Words of global memory that are used as counters.
-    pub(super) counters: Vec<Counter>,
-    /// Accesses to followed matrices that later accesses can conflict with, oldest first, by object.
-    pub(super) regions: Vec<Vec<Region>>,
-    /// Tiles that `clc` hands out, last first.
-    pub(super) more_tiles: Vec<i64>,
-    /// Number of reads of tiles that state an expectation, and of all reads of tiles.
-    pub(super) reads: (u64, u64),
-    /// Pieces accessed since the caller last took the list, and whether written; recorded only where the caller put a
-    /// list here.
-    pub accesses: Option<Vec<(u32, bool)>>,
-    /// Decisions since the caller last took the list; recorded only where the caller put a list here.
-    pub decisions: Option<RefCell<Vec<Decision>>>,
-    /// Wait targets that changed since the caller last took the list.
-    pub touched: Vec<WaitTarget>,
-    /// The first arrival that nothing orders after the end of the phase or generation before: agent, instruction,
-    /// target. Another schedule could count the arrival there, so one run does not decide for all.
-    pub unordered: Option<(AgentId, u32, WaitTarget)>,
-    /// Findings in order; the caller may take them. The caller fills in cycles.
-    pub findings: Vec<Finding>,
+    /// Global memory: counters, accesses to matrices, tiles still to hand out.
+    pub(super) global: GlobalState,
+    /// What the current step did so far.
+    pub(super) journal: Journal,
+    /// What all steps found.
+    pub(super) results: Results,
 }
 
 impl<'p> World<'p> {
@@ -118,14 +103,13 @@ impl<'p> World<'p> {
     }
 
     /// A world without happens-before: every access is in order, and a parity test answers as the hardware does.
-    /// Findings are only the faults of this very order. The world records the pieces that steps access.
+    /// Findings are only the faults of this very order.
     pub fn bare(prog: &'p Program, rules: Rules, cluster: i64) -> World<'p> {
         let meets = Self::all_rendezvous(prog);
         let spec = Spec::of(prog, rules, &meets);
         let spec = Spec { proxies: false, tensor_fences: false, register_fences: false, ..spec };
         let mut world = World::with_spec(prog, spec, cluster, meets, &[]);
         world.order.turn_off();
-        world.accesses = Some(Vec::new());
         world
     }
 
@@ -157,15 +141,9 @@ impl<'p> World<'p> {
             registers: vec![Registers::of(prog); prog.cluster as usize],
             flights: Flights::default(),
             order,
-            counters: vec![Counter::default(); spec.counters],
-            regions: vec![Vec::new(); prog.objects.len()],
-            more_tiles: more_tiles.iter().rev().copied().collect(),
-            reads: (0, 0),
-            accesses: None,
-            decisions: None,
-            touched: Vec::new(),
-            unordered: None,
-            findings: Vec::new(),
+            global: GlobalState::new(spec.counters, prog.objects.len(), more_tiles),
+            journal: Journal::default(),
+            results: Results::default(),
             spec: Arc::new(spec),
         }
     }
@@ -177,7 +155,7 @@ impl<'p> World<'p> {
 
     /// Number of tiles that `clc` has left for the cluster.
     pub fn tiles_left(&self) -> usize {
-        self.more_tiles.len()
+        self.global.more_tiles.len()
     }
 
     /// The program that the cluster runs.
@@ -202,7 +180,7 @@ impl<'p> World<'p> {
 
     /// Number of reads of tiles that state an expectation, and of all reads of tiles.
     pub fn reads(&self) -> (u64, u64) {
-        self.reads
+        self.results.reads()
     }
 
     /// Bytes that a copy takes, about: happens-before, pieces and barriers.
@@ -234,7 +212,7 @@ impl<'p> World<'p> {
 
     /// Number of words of global memory that are used as counters.
     pub fn counters(&self) -> usize {
-        self.counters.len()
+        self.global.counters.len()
     }
 
     /// The mbarriers of a declaration in all CTAs of the cluster.
@@ -245,8 +223,8 @@ impl<'p> World<'p> {
 
     /// Records an arrival or delivery that does not know of the end of the phase or generation before.
     pub(super) fn must_know(&mut self, a: AgentId, pc: u32, on: WaitTarget, comp: u32, ended: u32) {
-        if self.unordered.is_none() && self.order.reached(self.spec.agent_row(a), comp) < ended {
-            self.unordered = Some((a, pc, on));
+        if self.order.reached(self.spec.agent_row(a), comp) < ended {
+            self.results.note_unordered(a, pc, on);
         }
     }
 

@@ -58,7 +58,7 @@ impl World<'_> {
     /// An arrival belongs to one phase in every schedule if its agent knows that the phase before is complete.
     pub(in crate::protocol) fn arrives_in_order(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         let phase = self.mbar(ix).phase;
-        if self.unordered.is_none() && !self.knows_phases(a, ix, phase as i64) {
+        if !self.results.is_unordered() && !self.knows_phases(a, ix, phase as i64) {
             self.may_be_counted_elsewhere(a, pc, ix);
         }
     }
@@ -66,7 +66,7 @@ impl World<'_> {
     /// Another schedule can count this arrival in another phase, which is of no matter where nothing hangs on it.
     pub(in crate::protocol) fn may_be_counted_elsewhere(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         if self.spec.phases_matter[self.mbar_decl(ix) as usize] {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Mbar(ix)));
+            self.results.note_unordered(a, pc, WaitTarget::Mbar(ix));
         }
     }
 }

@@ -110,7 +110,7 @@ impl World<'_> {
                 }
                 self.order.raise(self.spec.agent_row(a), comp, first);
             }
-            self.touched.push(WaitTarget::Mbar(ix));
+            self.journal.changed(WaitTarget::Mbar(ix));
         }
     }
 
@@ -235,7 +235,7 @@ impl World<'_> {
         let shown = self.spec.mbar_done_row(ix);
         self.order.join(shown, row);
         self.check_lag(a, pc, ix, done);
-        self.touched.push(WaitTarget::Mbar(ix));
+        self.journal.changed(WaitTarget::Mbar(ix));
     }
 
     /// Bytes are expected before the phase can complete only if an arrival of that phase comes after the `expect`.
