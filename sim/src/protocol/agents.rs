@@ -5,10 +5,11 @@
 
 use std::ops::{Index, IndexMut, Range};
 
-use crate::ir::{Executors, Instr, Op, Program, VarId};
+use crate::ir::{Executors, Instr, Program, VarId};
 use crate::timeline::Lanes;
 
 use super::eval::Number;
+use super::op::instruction;
 use super::place::FormId;
 use super::rendezvous::RendezvousIx;
 
@@ -147,23 +148,6 @@ impl IndexMut<AgentId> for Agents {
 
 clone_by_field!(Agents { list, frame, vars, forms });
 
-/// Whether lanes that meet at this operation do so as a warp, so that the other lanes perform nothing of their own.
-fn joins_lanes(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Barrier(_)
-            | Op::WarpSync
-            | Op::Elect
-            | Op::Named { .. }
-            | Op::ClusterArrive { .. }
-            | Op::ClusterWait
-            | Op::TmemAlloc { .. }
-            | Op::TmemDealloc { .. }
-            | Op::Regs { .. }
-            | Op::GridWait
-    )
-}
-
 /// Bits of the warps that are split into elected lane and rest. These warps execute an `elect:` block and, outside of
 /// any such block, an operation that lanes perform one by one.
 pub(super) fn split_warps(prog: &Program) -> u64 {
@@ -189,7 +173,7 @@ pub(super) fn split_warps(prog: &Program) -> u64 {
                 }
             }
             Instr::Op { .. } if elected => inside |= warps,
-            Instr::Op { op, .. } if !joins_lanes(op) => outside |= warps,
+            Instr::Op { op, .. } if !instruction(op, |i| i.joins_lanes()) => outside |= warps,
             _ => {}
         }
     }

@@ -1,12 +1,12 @@
 //! Explanations of a blocked agent: what the agent waits for, the state of that, and what would have to happen.
 
 use crate::code::Code;
-use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase};
+use crate::ir::{Binary, CounterAct, Instr, NamedId, Op, Phase};
 use crate::report::Waiting;
 
 use super::AgentId;
+use super::op::{BarrierUse, instruction};
 use super::rendezvous::RendezvousKind;
-use super::stream::StreamKind;
 use super::world::{WaitTarget, World};
 
 impl World<'_> {
@@ -108,19 +108,12 @@ impl World<'_> {
     /// The statements that signal a barrier, and what blocks the agents that would execute them.
     fn who_signals(&self, ix: u32) -> String {
         let decl = self.mbar_decl(ix);
-        let names = |r: &BarRef| r.bar == decl;
         let mut parts = Vec::new();
         for (pc, i) in self.prog.code.iter().enumerate() {
             let Instr::Op { op, .. } = i else { continue };
-            let verb = match op {
-                Op::Arrive { bar, .. } if names(bar) => "arrives",
-                Op::CpArrive { bar, .. } if names(bar) => "arrives when its copies are done",
-                Op::CommitUmma(bars) if bars.iter().any(names) => "arrives when its multiplications are done",
-                Op::Move { signals: Some(bar), .. } if names(bar) => "delivers bytes",
-                Op::NextTile { signals, .. } if names(signals) => "delivers bytes",
-                Op::Expect { bar, .. } if names(bar) => "expects bytes",
-                _ => continue,
-            };
+            let verb =
+                instruction(op, |i| i.barriers().iter().filter(|b| b.bar.bar == decl).find_map(|b| b.action.verb()));
+            let Some(verb) = verb else { continue };
             let who = self.holders(pc as u32);
             parts.push(format!("line {} {verb}{who}", self.prog.site(pc as u32).line));
         }
@@ -162,10 +155,9 @@ impl World<'_> {
                 let decl = self.mbar_decl(ix);
                 let m = self.mbar(ix);
                 let (go, ended) = of(
-                    &|op| match op {
-                        Op::Arrive { bar, .. } | Op::CpArrive { bar, .. } => bar.bar == decl,
-                        Op::CommitUmma(bars) => bars.iter().any(|b| b.bar == decl),
-                        _ => false,
+                    &|op| {
+                        let arrives = |b: &BarrierUse<'_>| b.bar.bar == decl && b.action.arrives();
+                        instruction(op, |i| i.barriers().iter().any(arrives))
                     },
                     None,
                 );
@@ -230,7 +222,6 @@ impl World<'_> {
     fn explain_own(&self, a: AgentId, pc: u32) -> (String, String) {
         if let Instr::Op { op: Op::Wait(q, _), .. } = &self.prog.code[pc as usize] {
             let n = self.outstanding(a, *q);
-            let _ = StreamKind::of(*q);
             return (format!("its own {q:?} operations: {n} outstanding"), "they land".into());
         }
         ("registers that a load has not filled yet".into(), "the load lands".into())

@@ -6,7 +6,7 @@
 
 use crate::code::Code;
 use crate::fences::{Cover, Level};
-use crate::ir::{Class, Fence, MoveKind, Writes};
+use crate::ir::{Class, Fence, Writes};
 
 use super::AgentId;
 use super::footprint::Footprint;
@@ -77,12 +77,6 @@ impl World<'_> {
                 }
             }
         }
-    }
-
-    /// The access of a tensor-memory move: open until its wait, or complete at once where that rule is off.
-    pub(super) fn tensor_access(&self, a: AgentId, pc: u32, how: MoveKind, x: Access) -> Access {
-        let open = self.spec.rules.fences.tmem_wait || !matches!(how, MoveKind::TmemLd | MoveKind::TmemSt);
-        if open { x } else { self.own_access(a, pc) }
     }
 
     /// Checks a read `x` that is ordered after the write `w` of the same place.

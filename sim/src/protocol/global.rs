@@ -16,9 +16,9 @@ use super::AgentId;
 use super::counters::Counter;
 use super::eval::Decision;
 use super::footprint::Footprint;
+use super::op::global_place;
 use super::order::Access;
 use super::place::FormId;
-use super::walk::global;
 use super::world::World;
 
 /// A rectangle of elements: the first row and column, and one past the last of each.
@@ -92,7 +92,7 @@ impl GlobalMatrices {
         let (mut read, mut written, mut by_proxy) = (vec![false; n], vec![false; n], vec![false; n]);
         for i in &prog.code {
             let Instr::Op { op, .. } = i else { continue };
-            let Some((place, write)) = global(prog, op) else { continue };
+            let Some((place, write)) = global_place(prog, op) else { continue };
             let obj = place.obj as usize;
             if write {
                 written[obj] = true

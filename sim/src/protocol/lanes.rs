@@ -11,27 +11,12 @@
 
 use crate::code::Code;
 use crate::fences::Level;
-use crate::ir::{ArrivalsPer, Fence, Instr, MbarId, MmaKind, MoveKind, Op, Program, Queue};
+use crate::ir::{ArrivalsPer, Instr, MbarId, Op, Program};
 
 use super::AgentId;
 use super::agents::Agent;
+use super::op::instruction;
 use super::world::World;
-
-/// Whether lanes execute an operation together, or each lane reads, writes or waits for itself. Neither, where the
-/// operation does nothing that an arrival speaks for.
-fn together(op: &Op) -> Option<bool> {
-    Some(match op {
-        Op::Barrier(_) | Op::Named { .. } | Op::WarpSync | Op::Elect => true,
-        Op::ClusterArrive { .. } | Op::ClusterWait => true,
-        Op::TmemAlloc { .. } | Op::TmemDealloc { .. } | Op::Regs { .. } | Op::Fence(Fence::Wgmma) => true,
-        Op::Commit(Queue::Wgmma) | Op::Wait(Queue::Wgmma | Queue::TmemLd | Queue::TmemSt, _) => true,
-        Op::Mma { kind: MmaKind::Warp | MmaKind::Wgmma, .. } => true,
-        Op::Move { how: MoveKind::TmemLd | MoveKind::TmemSt, .. } => true,
-        Op::Move { .. } | Op::Put { .. } | Op::Get { .. } | Op::MbarWait { .. } | Op::Wait(..) => false,
-        Op::Counter { .. } => false,
-        _ => return None,
-    })
-}
 
 /// Whether an agent that waits for an mbarrier at an instruction can wait for that mbarrier again. A lane that is late
 /// with the first wait can then miss its phase.
@@ -62,18 +47,8 @@ impl World<'_> {
         if self.agents[a].unmet {
             return;
         }
-        self.agents[a].unmet = match op {
-            // The class with nearly all lanes performs what joined lanes do together. Each class waits for itself.
-            Op::Mma { kind, .. } => *kind == MmaKind::Warp,
-            Op::Move { how, .. } => {
-                !(matches!(how, MoveKind::TmemLd | MoveKind::TmemSt) && self.spec.rules.fences.tmem_wait)
-            }
-            Op::Arrive { per, .. } => *per == ArrivalsPer::Thread,
-            Op::Wait(q, _) => !matches!(q, Queue::Wgmma | Queue::TmemLd | Queue::TmemSt),
-            Op::MbarWait { bar, .. } => waits_again(self.prog, pc, bar.bar),
-            Op::Put { .. } | Op::Get { .. } | Op::CpArrive { .. } | Op::Expect { .. } => true,
-            _ => false,
-        };
+        // The class with nearly all lanes performs what joined lanes do together.
+        self.agents[a].unmet = instruction(op, |i| i.sets_apart(self, pc));
     }
 
     /// Whether an agent is a lane class of a warp in step, one lane of which arrives for all lanes here.
@@ -86,7 +61,7 @@ impl World<'_> {
     /// Records that a whole warp performed an operation.
     pub(super) fn keeps_step(&mut self, a: AgentId, pc: u32, op: &Op) {
         if self.spec.rules.fences.warp_arrive != Level::Off
-            && let Some(together) = together(op)
+            && let Some(together) = instruction(op, |i| i.together())
         {
             self.agents[a].last_unjoined = (!together).then_some(pc);
         }

@@ -7,15 +7,21 @@
 //! ```text
 //!              step(agent)                         land(flight)
 //!   agents ───────────────▶ World ◀───────────────────────────── flights
-//!                             │  agents      program counter, variables
-//!                             │  mbars       phase, pending, tx                       (mbarrier/)
-//!                             │  rendezvous  CTA, named, warp, cluster barriers       (rendezvous.rs)
-//!                             │  streams     groups and counters, in order            (stream.rs)
-//!                             │  memory      which tile version each piece holds      (memory.rs)
-//!                             │  counters    words of global memory that are waited for (counters.rs)
-//!                             │  regions     recent accesses to global matrices       (global.rs)
-//!                             └─ order       happens-before; races show here          (order.rs, races.rs)
+//!                             │  spec        facts that steps do not change, shared by copies   (spec.rs)
+//!                             │  agents      program counters, variables                        (agents.rs)
+//!                             │  mbars       phase, pending, tx                                 (mbarrier/)
+//!                             │  rendezvous  CTA, numbered, warp, cluster barriers              (rendezvous.rs)
+//!                             │  streams     groups and counts, in order                        (stream.rs)
+//!                             │  memory      which tile version each piece holds                (memory.rs, coverage.rs)
+//!                             │  registers   pools that `setmaxnreg` changes                    (op/registers.rs)
+//!                             │  flights     asynchronous operations                            (flight.rs)
+//!                             │  global      counters, accesses to matrices, tiles of `clc`     (global.rs, counters.rs)
+//!                             │  order       happens-before; races show here                    (order.rs, races.rs)
+//!                             └─ results     findings                                           (findings.rs)
 //! ```
+//!
+//! What an instruction does is in the file of its family (`op/`). A step returns its result. An [`Observer`] receives
+//! the objects that changed, and on request the pieces accessed and the decisions made.
 //!
 //! Asynchronous operations complete by one of three mechanisms, and every wait is a wait on one of them. The mechanisms
 //! are an ordered stream of the agent's own (`cp.async`, `wgmma` and bulk groups, `vmcnt`, the scoreboard), a phase of
@@ -51,12 +57,11 @@ mod global;
 mod lanes;
 mod mbarrier;
 mod memory;
-mod mma;
-mod moves;
 mod named;
 mod needs;
 mod numbering;
 mod observer;
+mod op;
 mod open;
 mod order;
 mod parts;
@@ -65,7 +70,6 @@ mod perform;
 mod place;
 mod races;
 mod recur;
-mod regs;
 mod rendezvous;
 mod setup;
 mod shift;

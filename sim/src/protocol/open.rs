@@ -13,10 +13,11 @@
 
 use std::sync::Arc;
 
-use crate::ir::{BarRef, BarrierCta, Executors, Instr, Op, Phase, Program};
+use crate::ir::{BarrierCta, Executors, Instr, Op, Phase, Program};
 
 use super::AgentId;
 use super::mbarrier::{MbarIx, Signal, Wait};
+use super::op::{BarrierUse, instruction};
 use super::order::{Access, Epoch, RowId};
 use super::snapshot::{Entry, Family, Snapshot};
 use super::world::World;
@@ -69,14 +70,16 @@ fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
             };
             match i {
                 Instr::Only(head, to) if !named(head) => pc = *to as usize,
-                Instr::Op { op, .. } => each_barrier(op, &mut |bar, everywhere| {
-                    let all = everywhere || bar.at != BarrierCta::Own;
-                    let ctas = if all { 0..prog.cluster } else { who.cta..who.cta + 1 };
-                    let stages = 0..prog.mbars[bar.bar as usize].stages;
-                    for (cta, stage) in ctas.flat_map(|cta| stages.clone().map(move |stage| (cta, stage))) {
-                        let list = &mut users[world.mbar_ix(bar.bar, stage, cta) as usize];
-                        if list.last() != Some(&a) {
-                            list.push(a);
+                Instr::Op { op, .. } => instruction(op, |i| {
+                    for BarrierUse { bar, everywhere, .. } in i.barriers() {
+                        let all = everywhere || bar.at != BarrierCta::Own;
+                        let ctas = if all { 0..prog.cluster } else { who.cta..who.cta + 1 };
+                        let stages = 0..prog.mbars[bar.bar as usize].stages;
+                        for (cta, stage) in ctas.flat_map(|cta| stages.clone().map(move |stage| (cta, stage))) {
+                            let list = &mut users[world.mbar_ix(bar.bar, stage, cta) as usize];
+                            if list.last() != Some(&a) {
+                                list.push(a);
+                            }
                         }
                     }
                 }),
@@ -146,21 +149,6 @@ impl NamedClocks {
     fn rounded(&self, comp: u32, clock: i64) -> Option<i64> {
         let named = &self.clocks[comp as usize];
         named[..named.partition_point(|x| *x <= clock)].last().copied().filter(|x| *x > 0)
-    }
-}
-
-/// Calls `f` on each barrier of an operation, and whether the operation uses that barrier in each CTA that a copy goes
-/// to.
-fn each_barrier(op: &Op, f: &mut impl FnMut(&BarRef, bool)) {
-    match op {
-        Op::Move { signals: Some(bar), multicast, .. } => f(bar, multicast.is_some()),
-        Op::MbarWait { bar, .. } | Op::Expect { bar, .. } | Op::Arrive { bar, .. } | Op::CpArrive { bar, .. } => {
-            f(bar, false)
-        }
-        // A tile is handed to all CTAs of the cluster.
-        Op::NextTile { signals: bar, .. } => f(bar, true),
-        Op::CommitUmma(bars) => bars.iter().for_each(|bar| f(bar, false)),
-        _ => {}
     }
 }
 

@@ -2,8 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{Executors, Instr, MmaKind, MoveKind, Op, Program, Queue};
-use crate::timeline::Work;
+use crate::ir::{Executors, Instr, MmaKind, MoveKind, Program, Queue};
 
 use super::AgentId;
 use super::eval::Decision;
@@ -149,22 +148,6 @@ pub(super) enum Blocked {
 impl From<Fault> for Blocked {
     fn from(f: Fault) -> Self {
         Blocked::Fault(f)
-    }
-}
-
-impl Op {
-    /// The class of work that displays show for an operation.
-    pub fn work(&self) -> Work {
-        match self {
-            Op::Move { how, .. } => match how {
-                MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma | MoveKind::TmaLoad => Work::Load,
-                MoveKind::Sts | MoveKind::Lds | MoveKind::TmemLd | MoveKind::TmemSt => Work::Shared,
-                MoveKind::Store | MoveKind::TmaStore => Work::Store,
-            },
-            Op::Mma { .. } => Work::Mma,
-            Op::Alu { .. } | Op::Zero(_) => Work::Alu,
-            _ => Work::Sync,
-        }
     }
 }
 

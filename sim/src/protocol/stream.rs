@@ -42,7 +42,7 @@ pub enum StreamKind {
 pub(crate) const KINDS: usize = 10;
 
 /// All kinds, in order of their index.
-pub(super) const ALL: [StreamKind; KINDS] = [
+pub(super) static ALL: [StreamKind; KINDS] = [
     StreamKind::Cp,
     StreamKind::Wgmma,
     StreamKind::BulkRead,

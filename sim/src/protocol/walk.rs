@@ -5,11 +5,12 @@
 //! whole grid is known without a run. A kernel whose variables come from other agents (mailboxes, tiles that `clc`
 //! hands out) has no such list.
 
-use crate::ir::{Class, Env, Expr, Instr, MoveKind, Op, Place, Program};
+use crate::ir::{Env, Expr, Instr, Op, Program};
 use crate::timeline::Lanes;
 
 use super::eval::Coords;
 use super::footprint::Footprint;
+use super::op::global_place;
 use super::world::World;
 use super::{AgentId, Rules};
 
@@ -101,7 +102,7 @@ impl<'p> Walker<'p> {
                 Instr::End => return Some(n + 1),
                 Instr::Op { op: Op::Get { .. } | Op::NextTile { .. } | Op::Counter { .. }, .. } => return None,
                 Instr::Op { op, .. } => {
-                    if let Some((_, store)) = global(w.prog, op)
+                    if let Some((_, store)) = global_place(w.prog, op)
                         && first_to_move(w, a, pc, op)
                     {
                         let vars = w.agents.vars(a).into();
@@ -122,14 +123,14 @@ impl<'p> Walker<'p> {
         w.coords = Coords { id, m, n, z };
         w.agents.vars_mut(t.agent).copy_from_slice(&t.vars);
         let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
-        let (place, _) = global(w.prog, op)?;
+        let (place, _) = global_place(w.prog, op)?;
         w.footprint(t.agent, place, 0).ok()
     }
 
     /// Dependence of a listed copy's place on the cluster's coordinates.
     pub fn grid_dependence(&self, t: &Traffic) -> GridDependence {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return GridDependence::All };
-        let Some((place, _)) = global(self.world.prog, op) else { return GridDependence::All };
+        let Some((place, _)) = global_place(self.world.prog, op) else { return GridDependence::All };
         let parts = place.sel.rows.iter().chain(&place.sel.cols).map(|p| &p.index);
         place.at.iter().chain(parts).map(mentions).fold(GridDependence::None, GridDependence::and)
     }
@@ -137,19 +138,8 @@ impl<'p> Walker<'p> {
     /// Whether a copy's place counts elements instead of blocks.
     pub fn by_elements(&self, t: &Traffic) -> bool {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return false };
-        global(self.world.prog, op).is_some_and(|(p, _)| p.elements)
+        global_place(self.world.prog, op).is_some_and(|(p, _)| p.elements)
     }
-}
-
-/// The place in global memory of a copy, and whether it is written.
-pub(super) fn global<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)> {
-    let Op::Move { how, src, dst, .. } = op else { return None };
-    match how {
-        MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma | MoveKind::TmaLoad => Some((src, false)),
-        MoveKind::Store | MoveKind::TmaStore => Some((dst, true)),
-        _ => None,
-    }
-    .filter(|(p, _)| prog.objects[p.obj as usize].class == Class::Global)
 }
 
 /// Whether an agent is the first agent of those that share a copy.

@@ -4,10 +4,11 @@
 //! at `expect`. The byte count may be negative while an arrival is pending: a copy may land before its `expect`.
 
 use crate::code::Code;
-use crate::ir::{BarRef, BarrierCta, Binary, Instr, MbarId, Op, Phase};
+use crate::ir::{BarRef, BarrierCta, Binary, Instr, MbarId, Phase};
 
 use super::AgentId;
 use super::eval::Decision;
+use super::op::{BarrierAction, BarrierUse, instruction};
 use super::order::{Epoch, RowId};
 use super::step::Blocked;
 use super::world::{Fault, WaitTarget, World};
@@ -243,8 +244,9 @@ impl World<'_> {
         let row = self.spec.mbar_row(ix);
         for x in self.mbars[ix as usize].take_expects() {
             if !self.order.has(row, x.epoch) {
+                let adds = |b: &BarrierUse<'_>| b.action == BarrierAction::ArriveBehindCopies;
                 let what = match &self.prog.code[x.pc as usize] {
-                    Instr::Op { op: Op::CpArrive { .. }, .. } => "adds an arrival to",
+                    Instr::Op { op, .. } if instruction(op, |i| i.barriers().iter().any(adds)) => "adds an arrival to",
                     _ => "expects bytes of",
                 };
                 let message = format!(

@@ -8,46 +8,79 @@ use crate::code::Code;
 use crate::ir::{Instr, Op, Program};
 use crate::timeline::Lanes;
 
-use super::AgentId;
-use super::order::Access;
-use super::step::{Blocked, StepEffect};
-use super::world::{WaitTarget, World};
+use super::{Aligned, Instruction};
+use crate::protocol::AgentId;
+use crate::protocol::order::Access;
+use crate::protocol::parts::StatePart;
+use crate::protocol::step::{Blocked, StepEffect};
+use crate::protocol::world::{WaitTarget, World};
 
 /// Registers of one CTA: the free ones, and those of each warp. No warps where the program never changes registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Registers {
     /// Free registers, of all lanes.
-    pub(super) free: i64,
-    pub(super) warps: Vec<Owned>,
+    pub(in crate::protocol) free: i64,
+    pub(in crate::protocol) warps: Vec<Owned>,
 }
 
 /// Registers of one warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Owned {
+pub(in crate::protocol) struct Owned {
     /// Registers of one thread.
-    pub(super) count: u32,
+    pub(in crate::protocol) count: u32,
     /// The number of changes by the warp, and the last change: the instruction, the count, and whether the change was
     /// `inc`.
-    pub(super) times: u32,
-    pub(super) last: Option<(Access, (u32, bool))>,
+    pub(in crate::protocol) times: u32,
+    pub(in crate::protocol) last: Option<(Access, (u32, bool))>,
 }
 
 impl Registers {
     /// The registers that the CTAs of a program start with.
-    pub(super) fn of(prog: &Program) -> Registers {
+    pub(in crate::protocol) fn of(prog: &Program) -> Registers {
         let first = Owned { count: prog.regs.unwrap_or(0), ..Owned::default() };
         Registers { free: 0, warps: vec![first; if hands_registers(prog) { prog.warps as usize } else { 0 }] }
     }
 }
 
 /// Whether a program changes the registers of its warps.
-pub(super) fn hands_registers(prog: &Program) -> bool {
+pub(in crate::protocol) fn hands_registers(prog: &Program) -> bool {
     prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Regs { .. }, .. }))
+}
+
+/// `setmaxnreg`.
+pub(super) struct SetRegisters {
+    /// Registers of a thread.
+    pub(super) count: u32,
+    /// `inc`, which may wait, or `dec`.
+    pub(super) inc: bool,
+}
+
+impl Instruction for SetRegisters {
+    fn step(&self, w: &mut World<'_>, a: AgentId, pc: u32) -> Result<StepEffect, Blocked> {
+        w.set_regs(a, pc, self.count, self.inc)
+    }
+
+    fn parts(&self, w: &World<'_>, a: AgentId, _pc: u32, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
+        list.extend([StatePart::Ended, StatePart::Pool(w.spec.info[a as usize].cta)]);
+        Ok(())
+    }
+
+    fn aligned(&self) -> Aligned {
+        Aligned::Warp
+    }
+
+    fn joins_lanes(&self) -> bool {
+        true
+    }
+
+    fn together(&self) -> Option<bool> {
+        Some(true)
+    }
 }
 
 impl World<'_> {
     /// `setmaxnreg`: `dec` gives registers to the CTA's pool; `inc` waits until the pool has enough.
-    pub(super) fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<StepEffect, Blocked> {
+    fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<StepEffect, Blocked> {
         let who = self.spec.info[a as usize];
         let (cta, warp) = (who.cta as usize, who.warp as usize);
         self.whole_group(a, pc);
@@ -154,7 +187,7 @@ impl World<'_> {
     }
 
     /// An agent ended: its last change of registers counts for the other warps of its warpgroup.
-    pub(super) fn leave_registers(&mut self, a: AgentId) {
+    pub(in crate::protocol) fn leave_registers(&mut self, a: AgentId) {
         if self.registers[self.spec.info[a as usize].cta as usize].warps.is_empty() {
             return;
         }
