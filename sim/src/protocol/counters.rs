@@ -16,16 +16,22 @@
 //! patterns). Scopes must include both agents.
 
 use crate::code::Code;
-use crate::ir::{Binary, CounterAct, CounterRef, Expr, Instr, MemOrder, Op, Program, Scope, apply};
+use crate::ir::{Binary, CounterAct, CounterRef, Instr, MemOrder, Op, Program, Scope, apply};
 
 use super::AgentId;
 use super::eval::Decision;
 use super::order::{Epoch, RowId};
-use super::step::{Blocked, StepEffect};
 use super::world::{Fault, WaitTarget, World};
 
 /// Index of a counter of a world: one for every word of every declaration.
 pub(super) type CounterIx = u32;
+
+/// The memory semantics of an operation on a counter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Semantics {
+    pub(super) order: MemOrder,
+    pub(super) scope: Scope,
+}
 
 /// One word of global memory that is used as a counter.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +90,7 @@ pub(super) fn only_grow(prog: &Program) -> Vec<bool> {
 }
 
 impl World<'_> {
-    fn counter_ix(&self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
+    pub(super) fn counter_ix(&self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
         let index = self.eval(a, &at.index)?;
         let len = self.prog.counters[at.counter as usize].len;
         if index < 0 || index >= len as i64 {
@@ -121,51 +127,13 @@ impl World<'_> {
         self.global.counters[ix as usize].value
     }
 
-    /// Performs an operation on a counter.
-    pub(super) fn do_counter(
-        &mut self,
-        a: AgentId,
-        pc: u32,
-        (act, at, value): (CounterAct, &CounterRef, &Expr),
-        (order, scope): (MemOrder, Scope),
-    ) -> Result<StepEffect, Blocked> {
-        let ix = self.counter_ix(a, at)?;
-        match act {
-            CounterAct::Add | CounterAct::Fetch(_) => {
-                // Each executing thread adds.
-                let times = if act == CounterAct::Add { self.lanes(a, pc) as i64 } else { 1 };
-                let delta = self.eval(a, value)?.saturating_mul(times);
-                let old = self.global.counters[ix as usize].value;
-                let new = old.checked_add(delta).ok_or(Fault::Arithmetic)?;
-                self.change(a, pc, ix, (new, act), (order, scope));
-                if let CounterAct::Fetch(var) = act {
-                    self.agents.vars_mut(a)[var as usize] = old;
-                }
-            }
-            CounterAct::Set => {
-                let new = self.number(a, value)?;
-                self.change(a, pc, ix, (new, act), (order, scope));
-            }
-            CounterAct::Load(var) => {
-                let all = 0..self.global.counters[ix as usize].steps.len();
-                self.in_order_here(a, pc, ix);
-                self.see(a, pc, ix, (all.collect(), true), (order, scope));
-                self.agents.vars_mut(a)[var as usize] = self.global.counters[ix as usize].value;
-            }
-            CounterAct::Wait(cmp) => {
-                let v = self.number(a, value)?;
-                if !self.satisfies(self.global.counters[ix as usize].value, cmp, v) {
-                    return Err(Blocked::On(WaitTarget::Counter(ix)));
-                }
-                let must = self.must_see(a, pc, ix, cmp, v);
-                self.see(a, pc, ix, must, (order, scope));
-            }
-        }
-        self.forget_known(ix);
-        Ok(StepEffect::Sync)
+    /// The steps of a counter that are kept, by index.
+    pub(super) fn counter_steps(&self, ix: CounterIx) -> std::ops::Range<usize> {
+        0..self.global.counters[ix as usize].steps.len()
     }
 
-    fn satisfies(&self, value: i64, cmp: Binary, v: i64) -> bool {
+    /// Whether a counter's value lets a wait pass.
+    pub(super) fn satisfies(&self, value: i64, cmp: Binary, v: i64) -> bool {
         self.judge(Decision::Op(cmp, value, v));
         apply(cmp, value, v) == Some(1)
     }
@@ -176,7 +144,7 @@ impl World<'_> {
     }
 
     /// The outcome of an agent's operation depends on which steps came before, so the agent must know of all steps.
-    fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
+    pub(super) fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
         let row = self.spec.agent_row(a);
         if self.global.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
             self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
@@ -184,14 +152,7 @@ impl World<'_> {
     }
 
     /// Changes a counter.
-    fn change(
-        &mut self,
-        a: AgentId,
-        pc: u32,
-        ix: CounterIx,
-        (new, act): (i64, CounterAct),
-        (order, scope): (MemOrder, Scope),
-    ) {
+    pub(super) fn change(&mut self, a: AgentId, pc: u32, ix: CounterIx, (new, act): (i64, CounterAct), how: Semantics) {
         let row = self.spec.agent_row(a);
         let (sets, ordered) = (act == CounterAct::Set, act != CounterAct::Add);
         if ordered {
@@ -208,23 +169,23 @@ impl World<'_> {
         if !behind_ordered || !behind_waits {
             self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
-        if order.acquires() {
+        if how.order.acquires() {
             let all = (0..self.global.counters[ix as usize].steps.len()).collect();
-            self.join_steps(a, ix, all, (order, scope));
+            self.join_steps(a, ix, all, how);
         }
         let epoch = self.own_access(a, pc).epoch;
         let knows = self.order.snapshot(row);
-        let from = if order.releases() { row } else { self.spec.released_row(a) };
+        let from = if how.order.releases() { row } else { self.spec.released_row(a) };
         let releases = self.order.snapshot(from);
         self.order.tick(row, a);
         let c = &mut self.global.counters[ix as usize];
         c.value = new;
-        c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope });
+        c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope: how.scope });
         self.journal.changed(WaitTarget::Counter(ix));
     }
 
     /// The steps that a wait for a value sees in every schedule, and whether a later step must come after the wait.
-    fn must_see(&mut self, a: AgentId, pc: u32, ix: CounterIx, cmp: Binary, v: i64) -> (Vec<usize>, bool) {
+    pub(super) fn must_see(&mut self, a: AgentId, pc: u32, ix: CounterIx, cmp: Binary, v: i64) -> (Vec<usize>, bool) {
         let c = &self.global.counters[ix as usize];
         let grows = c.steps.iter().all(|s| !s.sets && s.delta >= 0);
         let after = |d: &Step, s: &Step| self.knows_of(d.knows, s.epoch);
@@ -255,28 +216,28 @@ impl World<'_> {
     }
 
     /// Completes a wait or load: the agent acquires what the operation saw.
-    fn see(
+    pub(super) fn see(
         &mut self,
         a: AgentId,
         pc: u32,
         ix: CounterIx,
         (must, exact): (Vec<usize>, bool),
-        (order, scope): (MemOrder, Scope),
+        how: Semantics,
     ) {
         let epochs = must.iter().map(|i| self.global.counters[ix as usize].steps[*i].epoch).collect();
-        self.join_steps(a, ix, must, (order, scope));
+        self.join_steps(a, ix, must, how);
         let epoch = self.own_access(a, pc).epoch;
         self.global.counters[ix as usize].waits.push(PassedWait { epoch, pc, exact, must: epochs });
     }
 
     /// Joins what these steps release: now, or at the agent's next `fence gpu`.
-    fn join_steps(&mut self, a: AgentId, ix: CounterIx, steps: Vec<usize>, (order, scope): (MemOrder, Scope)) {
+    fn join_steps(&mut self, a: AgentId, ix: CounterIx, steps: Vec<usize>, how: Semantics) {
         let row = self.spec.agent_row(a);
-        let into = if order.acquires() { row } else { self.spec.pending_row(a) };
+        let into = if how.order.acquires() { row } else { self.spec.pending_row(a) };
         for i in steps {
             let s = &self.global.counters[ix as usize].steps[i];
             let (knows, releases) = (s.knows, s.releases);
-            let sees = self.includes(s.scope, s.agent, a) && self.includes(scope, s.agent, a);
+            let sees = self.includes(s.scope, s.agent, a) && self.includes(how.scope, s.agent, a);
             self.order.follow(row, knows);
             if sees {
                 self.order.join(into, releases);
@@ -307,7 +268,7 @@ impl World<'_> {
     }
 
     /// Drops steps and waits that every running agent knows of.
-    fn forget_known(&mut self, ix: CounterIx) {
+    pub(super) fn forget_known(&mut self, ix: CounterIx) {
         if self.order.is_off() {
             return;
         }

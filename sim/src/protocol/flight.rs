@@ -6,7 +6,7 @@ use crate::code::Code;
 
 use super::AgentId;
 use super::footprint::Footprint;
-use super::mbarrier::{MbarIx, Signal};
+use super::mbarrier::{Arrival, MbarIx, Signal};
 use super::observer::Observer;
 use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
@@ -258,7 +258,8 @@ impl World<'_> {
                 let row = self.spec.mbar_row(bar);
                 self.order.follow(row, r);
             }
-            self.arrive(f.agent, f.pc, bar, count, (f.releases.filter(|_| !hidden), f.follows));
+            let release = f.releases.filter(|_| !hidden);
+            self.arrive(f.agent, f.pc, bar, Arrival { count, release, epoch: f.follows });
         }
         for r in [f.releases, f.issued_after].into_iter().flatten() {
             self.order.release(r);

@@ -1,4 +1,5 @@
-//! The lanes of a warp: whether all lanes have come as far as the lane that arrives for them.
+//! The lanes of a warp: which of its agents perform an operation, and whether all lanes have come as far as the lane that
+//! arrives for them.
 //!
 //! The lanes of a warp that is one agent are taken to be in step. PTX promises that only after an instruction that the
 //! lanes execute together (`__syncwarp`, any `.aligned` instruction). The rule `warp-arrive` asks for such an
@@ -12,10 +13,13 @@
 use crate::code::Code;
 use crate::fences::Level;
 use crate::ir::{ArrivalsPer, Instr, MbarId, Op, Program};
+use crate::timeline::Lanes;
 
 use super::AgentId;
 use super::agents::Agent;
-use super::op::instruction;
+use super::op::{Aligned, instruction};
+use super::order::Epoch;
+use super::step::{Blocked, StepEffect};
 use super::world::World;
 
 /// Whether an agent that waits for an mbarrier at an instruction can wait for that mbarrier again. A lane that is late
@@ -27,6 +31,94 @@ pub fn waits_again(prog: &Program, pc: u32, bar: MbarId) -> bool {
 }
 
 impl World<'_> {
+    /// Performs one operation for an agent, or returns why the operation cannot be performed yet. A blocked operation
+    /// changes nothing but the arrival that it counted.
+    pub(super) fn perform(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<StepEffect, Blocked> {
+        let me = self.spec.info[a as usize].lanes;
+        if me.is_none() || self.spec.elected_at[pc as usize] {
+            let effect = self.execute(a, pc, op)?;
+            if !self.spec.elected_at[pc as usize] {
+                self.keeps_step(a, pc, op);
+            }
+            return Ok(effect);
+        }
+        // A split warp. Operations in step (`.sync.aligned`) join its lanes and are performed once. Operations of
+        // single lanes are performed by the class that has nearly all lanes, so that the elected lane's own order stays
+        // separate.
+        match instruction(op, |i| i.aligned()) {
+            Aligned::Warp => {
+                if !self.agents[a].performs_for_warp && !self.join_warp(a, pc)? {
+                    self.passes(a, pc, op);
+                    return Ok(StepEffect::Nothing);
+                }
+                self.agents[a].performs_for_warp = true;
+                let rest = self.rest_of(a);
+                if rest != a {
+                    let (mine, other) = (self.spec.agent_row(a), self.spec.agent_row(rest));
+                    self.order.join(other, mine);
+                    // The rest has not seen the elected lane's next operations.
+                    self.order.tick(mine, a);
+                }
+                let effect = self.execute(rest, pc, op)?;
+                self.agents[a].performs_for_warp = false;
+                self.passes(a, pc, op);
+                Ok(effect)
+            }
+            Aligned::Lanes if me == Some(Lanes::Elected) => {
+                self.passes(a, pc, op);
+                Ok(StepEffect::Nothing)
+            }
+            _ => {
+                let effect = self.execute(a, pc, op)?;
+                self.passes(a, pc, op);
+                Ok(effect)
+            }
+        }
+    }
+
+    /// The agent of a warp that holds all lanes, or all lanes but the elected one.
+    pub(super) fn rest_of(&self, a: AgentId) -> AgentId {
+        if self.spec.info[a as usize].lanes == Some(Lanes::Elected) { a + 1 } else { a }
+    }
+
+    /// Performs one operation for all lanes of an agent.
+    fn execute(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<StepEffect, Blocked> {
+        instruction(op, |i| i.step(self, a, pc))
+    }
+
+    /// Number of threads that execute an instruction one by one.
+    pub(super) fn lanes(&self, a: AgentId, pc: u32) -> u32 {
+        if self.spec.elected_at[pc as usize] {
+            return 1;
+        }
+        match self.spec.info[a as usize].lanes {
+            None => self.spec.rules.warp_size,
+            Some(Lanes::Elected) => 1,
+            Some(Lanes::Rest) => self.spec.rules.warp_size - 1,
+        }
+    }
+
+    /// Whether a warp is the first of its role, or of its member of the role.
+    pub(super) fn leads(&self, warp: u32) -> bool {
+        match self.prog.role_of(warp) {
+            Some(r) => {
+                let size = (r.warps.count_ones() / r.members.max(1)).max(1);
+                (r.warps & ((1u64 << warp) - 1)).count_ones().is_multiple_of(size)
+            }
+            None => warp == 0,
+        }
+    }
+
+    /// What an agent has done so far, as a row for a signal that arrives later. The agent's clock advances.
+    pub(super) fn released(&mut self, a: AgentId, with: Option<Epoch>) -> u32 {
+        let row = self.order.snapshot(self.spec.agent_row(a));
+        if let Some(e) = with {
+            self.order.raise(row, e.comp, e.clock);
+        }
+        self.order.tick(self.spec.agent_row(a), a);
+        row
+    }
+
     /// An agent comes to an `elect:` block.
     pub(super) fn diverge(&mut self, a: AgentId) {
         if self.spec.info[a as usize].lanes.is_some() {

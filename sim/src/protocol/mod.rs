@@ -66,7 +66,6 @@ mod open;
 mod order;
 mod parts;
 mod peers;
-mod perform;
 mod place;
 mod races;
 mod recur;

@@ -25,6 +25,17 @@ const LIMIT: i64 = (1 << 20) - 1;
 /// Index of an mbarrier of a world: every stage of every declaration, for every CTA.
 pub(super) type MbarIx = u32;
 
+/// Arrivals of one agent at a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// Number of arrivals.
+    pub(super) count: u32,
+    /// The row that the arrivals release; `None` for relaxed arrivals.
+    pub(super) release: Option<RowId>,
+    /// The epoch of the arrivals; `None` where an agent can know of them only by waiting.
+    pub(super) epoch: Option<Epoch>,
+}
+
 impl World<'_> {
     pub(super) fn mbar_ix(&self, bar: MbarId, stage: u32, cta: u32) -> MbarIx {
         self.spec.mbar_base[bar as usize] + cta * self.prog.mbars[bar as usize].stages + stage
@@ -155,15 +166,9 @@ impl World<'_> {
         }
     }
 
-    /// Performs `count` arrivals, which release what is before `row`.
-    pub(super) fn arrive(
-        &mut self,
-        a: AgentId,
-        pc: u32,
-        ix: MbarIx,
-        count: u32,
-        (release, epoch): (Option<RowId>, Option<Epoch>),
-    ) {
+    /// Performs arrivals.
+    pub(super) fn arrive(&mut self, a: AgentId, pc: u32, ix: MbarIx, arrival: Arrival) {
+        let Arrival { count, release, epoch } = arrival;
         self.mbars[ix as usize].count_arrival(epoch.filter(|_| release.is_some()));
         if let Some(row) = release {
             let acc = self.spec.mbar_row(ix);

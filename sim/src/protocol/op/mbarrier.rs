@@ -9,6 +9,7 @@ use super::{BarrierAction, BarrierUse, BarrierUses, Instruction};
 use crate::protocol::AgentId;
 use crate::protocol::flight::Flight;
 use crate::protocol::lanes::waits_again;
+use crate::protocol::mbarrier::Arrival;
 use crate::protocol::parts::StatePart;
 use crate::protocol::rendezvous::RendezvousKind;
 use crate::protocol::step::{Blocked, StepEffect};
@@ -132,9 +133,9 @@ impl Arrive<'_> {
                 if let Some(n) = bytes {
                     w.expect(a, pc, ix, n);
                 }
-                let row = (!self.relaxed).then(|| w.spec.agent_row(a));
+                let release = (!self.relaxed).then(|| w.spec.agent_row(a));
                 let epoch = w.own_access(a, pc).epoch;
-                w.arrive(a, pc, ix, count, (row, Some(epoch)));
+                w.arrive(a, pc, ix, Arrival { count, release, epoch: Some(epoch) });
             } else {
                 w.usable_remotely(a, pc, ix);
                 w.arrives_in_order(a, pc, ix);
