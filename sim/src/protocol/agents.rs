@@ -76,10 +76,12 @@ impl Agents {
         Agents { list: vec![Agent::default(); agents], frame, vars: vec![0; vars], forms }
     }
 
+    #[inline]
     pub(super) fn iter(&self) -> impl Iterator<Item = &Agent> {
         self.list.iter()
     }
 
+    #[inline]
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
         self.list.iter_mut()
     }
@@ -89,15 +91,18 @@ impl Agents {
     }
 
     /// The positions of an agent's variables among the variables of all agents.
+    #[inline]
     pub(super) fn frame_of(&self, a: AgentId) -> Range<usize> {
         a as usize * self.frame..(a as usize + 1) * self.frame
     }
 
     /// The variables of an agent.
+    #[inline]
     pub(super) fn vars(&self, a: AgentId) -> &[i64] {
         &self.vars[self.frame_of(a)]
     }
 
+    #[inline]
     pub(super) fn vars_mut(&mut self, a: AgentId) -> &mut [i64] {
         let frame = self.frame_of(a);
         &mut self.vars[frame]
@@ -109,10 +114,12 @@ impl Agents {
     }
 
     /// The forms of an agent's variables; empty where forms are not followed.
+    #[inline]
     pub(super) fn forms(&self, a: AgentId) -> &[FormId] {
         self.forms.get(self.frame_of(a)).unwrap_or(&[])
     }
 
+    #[inline]
     pub(super) fn forms_mut(&mut self, a: AgentId) -> &mut [FormId] {
         let frame = self.frame_of(a);
         self.forms.get_mut(frame).unwrap_or(&mut [])
@@ -124,6 +131,7 @@ impl Agents {
     }
 
     /// Sets a variable and its form.
+    #[inline]
     pub(super) fn set_var(&mut self, a: AgentId, v: VarId, x: Number) {
         self.vars_mut(a)[v as usize] = x.v;
         if let Some(form) = self.forms_mut(a).get_mut(v as usize) {
@@ -135,12 +143,14 @@ impl Agents {
 impl Index<AgentId> for Agents {
     type Output = Agent;
 
+    #[inline]
     fn index(&self, a: AgentId) -> &Agent {
         &self.list[a as usize]
     }
 }
 
 impl IndexMut<AgentId> for Agents {
+    #[inline]
     fn index_mut(&mut self, a: AgentId) -> &mut Agent {
         &mut self.list[a as usize]
     }

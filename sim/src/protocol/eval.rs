@@ -40,6 +40,7 @@ pub(super) struct Number {
 
 impl World<'_> {
     /// The value of an expression that selects a place, a branch or a count.
+    #[inline]
     pub(super) fn eval(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
         let v = self.number(a, e)?;
         self.judge(Decision::Fixed(v));
@@ -48,6 +49,7 @@ impl World<'_> {
 
     /// The value of an expression that may grow with a trip count and is the same for all CTAs of a cell, such as a
     /// phase.
+    #[inline]
     pub(super) fn number(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
         let Number { v, form } = self.placed(a, e)?;
         if let Some(place) = &self.spec.place {
@@ -57,6 +59,7 @@ impl World<'_> {
     }
 
     /// The value of an expression that may also depend on the place of the CTA: a variable, a tile's coordinate.
+    #[inline]
     pub(super) fn placed(&self, a: AgentId, e: &Expr) -> Result<Number, Fault> {
         self.numbers(a).of(e)
     }
@@ -67,6 +70,7 @@ impl World<'_> {
         numbers.truth(&numbers.of(e)?).ok_or(Fault::Arithmetic)
     }
 
+    #[inline]
     fn numbers(&self, a: AgentId) -> Numbers<'_> {
         Numbers {
             prog: self.prog,
@@ -82,6 +86,7 @@ impl World<'_> {
         }
     }
 
+    #[inline]
     pub(super) fn judge(&self, what: Decision) {
         self.journal.decided(what);
     }

@@ -109,6 +109,7 @@ impl Flights {
         Some(f)
     }
 
+    #[inline]
     pub(super) fn get(&self, id: FlightId) -> Option<&Flight> {
         self.slots.get(id as usize).and_then(Option::as_ref)
     }
@@ -118,11 +119,13 @@ impl Flights {
     }
 
     /// All slots, in order of their indices.
+    #[inline]
     pub(super) fn slots(&self) -> &[Option<Flight>] {
         &self.slots
     }
 
     /// All flights, in order of their indices.
+    #[inline]
     pub(super) fn iter(&self) -> impl Iterator<Item = &Flight> {
         self.slots.iter().flatten()
     }

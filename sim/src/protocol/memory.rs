@@ -76,6 +76,7 @@ impl Memory {
     }
 
     /// All pieces.
+    #[inline]
     pub(super) fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
@@ -86,6 +87,7 @@ impl Memory {
     }
 
     /// Whether a load into a piece is in flight.
+    #[inline]
     pub(super) fn filling(&self, piece: usize) -> bool {
         self.filling[piece] > 0
     }
@@ -116,6 +118,7 @@ impl Memory {
     }
 
     /// The word of a mailbox piece.
+    #[inline]
     pub(super) fn word(&self, piece: usize) -> Number {
         Number { v: self.mail[piece], form: self.mail_forms.get(piece).copied().unwrap_or(0) }
     }
@@ -144,6 +147,7 @@ impl Memory {
     }
 
     /// Records a use of a register piece, where `wgmma.fence` is checked.
+    #[inline]
     pub(super) fn touch(&mut self, piece: usize, by: LastTouch) {
         if let Some(last) = self.unfenced.get_mut(piece) {
             *last = by;
@@ -200,12 +204,14 @@ impl Memory {
 impl Index<usize> for Memory {
     type Output = Piece;
 
+    #[inline]
     fn index(&self, piece: usize) -> &Piece {
         &self.pieces[piece]
     }
 }
 
 impl IndexMut<usize> for Memory {
+    #[inline]
     fn index_mut(&mut self, piece: usize) -> &mut Piece {
         &mut self.pieces[piece]
     }

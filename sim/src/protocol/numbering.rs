@@ -16,42 +16,50 @@ use super::world::World;
 
 impl Spec {
     /// The row of what happened before an agent's next operation.
+    #[inline]
     pub(super) fn agent_row(&self, a: AgentId) -> RowId {
         a
     }
 
     /// The row that joins the arrivals of the open phase.
+    #[inline]
     pub(super) fn mbar_row(&self, ix: MbarIx) -> RowId {
         self.info.len() as RowId + 2 * ix
     }
 
     /// The row that waiters join: what completed phases released.
+    #[inline]
     pub(super) fn mbar_done_row(&self, ix: MbarIx) -> RowId {
         self.mbar_row(ix) + 1
     }
 
     /// The row that joins the arrivals of the open generation.
+    #[inline]
     pub(super) fn meet_row(&self, ix: RendezvousIx) -> RowId {
         self.mbar_row(self.mbars) + 2 * ix
     }
 
     /// The row that agents join when they pass: what completed generations released.
+    #[inline]
     pub(super) fn meet_done_row(&self, ix: RendezvousIx) -> RowId {
         self.meet_row(ix) + 1
     }
 
     /// The row of what an agent knew at its last `tcgen05.fence::after_thread_sync`; only where those fences are
     /// needed.
+    #[inline]
     pub(super) fn opened_row(&self, a: AgentId) -> RowId {
         self.meet_row(self.meets) + a
     }
 
     /// The row of what an agent had done at its last `fence gpu`; only where there are counters in global memory.
+    #[inline]
     pub(super) fn released_row(&self, a: AgentId) -> RowId {
         self.opened_row(if self.tensor_fences { self.info.len() as AgentId } else { 0 }) + a
     }
 
     /// The row of what an agent saw of counters since its last `fence gpu`; only where there are counters.
+    #[inline]
     pub(super) fn pending_row(&self, a: AgentId) -> RowId {
         self.released_row(self.info.len() as AgentId) + a
     }
@@ -63,11 +71,13 @@ impl Spec {
     }
 
     /// The component whose clock is the number of completed phases of an mbarrier.
+    #[inline]
     pub(super) fn mbar_comp(&self, ix: MbarIx) -> u32 {
         self.components - self.mbars + ix
     }
 
     /// The component whose clock is the number of completed generations of a rendezvous.
+    #[inline]
     pub(super) fn meet_comp(&self, ix: RendezvousIx) -> u32 {
         self.components - self.mbars - self.meets + ix
     }

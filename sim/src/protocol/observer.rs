@@ -5,37 +5,37 @@ use std::cell::RefCell;
 use super::eval::Decision;
 use super::world::WaitTarget;
 
-/// Receives what a step or a landing did, in order, once it is done.
+/// Receives what a step or a landing did, in order, once it is done. What did not happen is not reported.
 pub trait Observer {
-    /// An object changed that agents may wait for.
-    fn changed(&mut self, on: WaitTarget);
+    /// Objects changed that agents may wait for.
+    fn changed(&mut self, on: &[WaitTarget]);
 
     /// Whether to report accesses.
     fn wants_accesses(&self) -> bool {
         false
     }
 
-    /// A piece was read or written.
-    fn accessed(&mut self, _piece: u32, _write: bool) {}
+    /// Pieces were read, or written where the flag is set.
+    fn accessed(&mut self, _pieces: &[(u32, bool)]) {}
 
     /// Whether to report decisions.
     fn wants_decisions(&self) -> bool {
         false
     }
 
-    /// A number decided something.
-    fn decided(&mut self, _decision: Decision) {}
+    /// Numbers decided something.
+    fn decided(&mut self, _decisions: &[Decision]) {}
 }
 
 /// Ignores all reports.
 impl Observer for () {
-    fn changed(&mut self, _on: WaitTarget) {}
+    fn changed(&mut self, _on: &[WaitTarget]) {}
 }
 
 /// Lists the objects that changed.
 impl Observer for Vec<WaitTarget> {
-    fn changed(&mut self, on: WaitTarget) {
-        self.push(on);
+    fn changed(&mut self, on: &[WaitTarget]) {
+        self.extend_from_slice(on);
     }
 }
 
@@ -68,24 +68,26 @@ impl StepRecord {
 }
 
 impl Observer for StepRecord {
-    fn changed(&mut self, on: WaitTarget) {
-        self.changed.push(on);
+    fn changed(&mut self, on: &[WaitTarget]) {
+        self.changed.extend_from_slice(on);
     }
 
+    #[inline]
     fn wants_accesses(&self) -> bool {
         self.accesses.is_some()
     }
 
-    fn accessed(&mut self, piece: u32, write: bool) {
-        self.accesses.iter_mut().for_each(|list| list.push((piece, write)));
+    fn accessed(&mut self, pieces: &[(u32, bool)]) {
+        self.accesses.iter_mut().for_each(|list| list.extend_from_slice(pieces));
     }
 
+    #[inline]
     fn wants_decisions(&self) -> bool {
         self.decisions.is_some()
     }
 
-    fn decided(&mut self, decision: Decision) {
-        self.decisions.iter_mut().for_each(|list| list.push(decision));
+    fn decided(&mut self, decisions: &[Decision]) {
+        self.decisions.iter_mut().for_each(|list| list.extend_from_slice(decisions));
     }
 }
 
@@ -102,28 +104,43 @@ pub(super) struct Journal {
 
 impl Journal {
     /// A step begins.
+    #[inline]
     pub(super) fn begin(&mut self, observer: &impl Observer) {
         (self.wants_accesses, self.wants_decisions) = (observer.wants_accesses(), observer.wants_decisions());
     }
 
     /// The step is done: reports it.
+    #[inline]
     pub(super) fn report(&mut self, observer: &mut impl Observer) {
-        self.changed.drain(..).for_each(|on| observer.changed(on));
-        self.accesses.drain(..).for_each(|(piece, write)| observer.accessed(piece, write));
-        self.decisions.get_mut().drain(..).for_each(|decision| observer.decided(decision));
+        if !self.changed.is_empty() {
+            observer.changed(&self.changed);
+            self.changed.clear();
+        }
+        if self.wants_accesses && !self.accesses.is_empty() {
+            observer.accessed(&self.accesses);
+            self.accesses.clear();
+        }
+        if self.wants_decisions {
+            let decisions = self.decisions.get_mut();
+            observer.decided(decisions);
+            decisions.clear();
+        }
         (self.wants_accesses, self.wants_decisions) = (false, false);
     }
 
+    #[inline]
     pub(super) fn changed(&mut self, on: WaitTarget) {
         self.changed.push(on);
     }
 
+    #[inline]
     pub(super) fn accessed(&mut self, piece: usize, write: bool) {
         if self.wants_accesses {
             self.accesses.push((piece as u32, write));
         }
     }
 
+    #[inline]
     pub(super) fn decided(&self, decision: Decision) {
         if self.wants_decisions {
             self.decisions.borrow_mut().push(decision);
@@ -131,6 +148,7 @@ impl Journal {
     }
 
     /// The list of decisions, if the observer wants them.
+    #[inline]
     pub(super) fn decisions(&self) -> Option<&RefCell<Vec<Decision>>> {
         self.wants_decisions.then_some(&self.decisions)
     }

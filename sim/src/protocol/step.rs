@@ -188,6 +188,7 @@ impl<'p> World<'p> {
 
     /// Runs control flow up to an agent's next operation or its end. Returns that instruction and the loop iterations
     /// begun.
+    #[inline]
     pub(super) fn go_on(&mut self, a: AgentId) -> Result<(u32, u32), Fault> {
         self.go_on_by_way_of(a, |_| {})
     }
@@ -241,6 +242,7 @@ impl<'p> World<'p> {
     }
 
     /// An agent's variables.
+    #[inline]
     pub fn vars_of(&self, a: AgentId) -> &[i64] {
         self.agents.vars(a)
     }
@@ -277,6 +279,7 @@ impl<'p> World<'p> {
     }
 
     /// Whether the head of a block includes an agent.
+    #[inline]
     pub(super) fn among(&self, a: AgentId, who: &Executors) -> Result<bool, Fault> {
         let me = self.spec.info[a as usize];
         Ok(match who {

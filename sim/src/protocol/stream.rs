@@ -123,10 +123,12 @@ impl Streams {
         Streams { list: vec![Stream::default(); agents * KINDS] }
     }
 
+    #[inline]
     pub(super) fn get(&self, a: AgentId, kind: StreamKind) -> &Stream {
         &self.list[a as usize * KINDS + kind as usize]
     }
 
+    #[inline]
     pub(super) fn get_mut(&mut self, a: AgentId, kind: StreamKind) -> &mut Stream {
         &mut self.list[a as usize * KINDS + kind as usize]
     }

@@ -38,6 +38,7 @@ pub(super) struct Evaluated {
 
 impl<'o> Move<'o> {
     /// The uses of the two places.
+    #[inline]
     pub(super) fn ends(&self) -> [PlaceUse<'o>; 2] {
         let of = |place, writes| PlaceUse { place, writes, crew: self.crew };
         [of(self.src, false), of(self.dst, true)]
@@ -112,6 +113,7 @@ impl World<'_> {
     }
 
     /// Starts `n` instructions in a stream. Returns their access and their flight.
+    #[inline]
     pub(super) fn start_move(&mut self, a: AgentId, pc: u32, kind: StreamKind, n: u32) -> (Access, Flight) {
         let epoch = self.start(a, kind, n);
         let mut f = Flight::new(a, pc);
@@ -131,6 +133,7 @@ impl World<'_> {
     }
 
     /// The scoreboard: a use of a register waits until the register's load has landed.
+    #[inline]
     pub(super) fn ready(&self, a: AgentId, f: &Footprint) -> Result<(), Blocked> {
         let registers = self.prog.objects[f.obj as usize].class == Class::Reg;
         if registers && self.each_piece(a, f).any(|p| self.memory.filling(p)) {
@@ -141,6 +144,7 @@ impl World<'_> {
 }
 
 /// The place in global memory of a copy, and whether it is written.
+#[inline]
 pub(in crate::protocol) fn global_place<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)> {
     let Op::Move { how, src, dst, .. } = op else { return None };
     match how {
