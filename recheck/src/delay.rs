@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Instr, ObjId, Op};
-use warpline_sim::protocol::{AgentId, FlightId, Step, StreamKind, World};
+use warpline_sim::protocol::{AgentId, FlightId, Step, StepRecord, StreamKind, World};
 
 /// The agent or operation that is delayed.
 #[derive(Clone, Copy)]
@@ -38,8 +38,8 @@ impl Access {
 }
 
 /// The accesses of the operation at an instruction.
-fn taken(world: &mut World<'_>, pc: u32) -> Vec<Access> {
-    let list = world.accesses.replace(Vec::new()).unwrap_or_default();
+fn taken(world: &World<'_>, pc: u32, record: &mut StepRecord) -> Vec<Access> {
+    let list = record.take_accesses();
     let objects: Vec<ObjId> = match &world.program().code[pc as usize] {
         Instr::Op { op: Op::Move { src, dst, .. }, .. } => vec![src.obj, dst.obj],
         Instr::Op { op: Op::Mma { a, b, acc, .. }, .. } => vec![a.obj, b.obj, acc.obj],
@@ -62,7 +62,7 @@ const COPY: u64 = 32;
 pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
     let users = users(start.clone());
     let mut world = start;
-    world.accesses = Some(Vec::new());
+    let mut record = StepRecord { accesses: Some(Vec::new()), ..StepRecord::default() };
     let mut flying = Vec::new();
     let agents = world.agents().len() as AgentId;
     loop {
@@ -74,9 +74,9 @@ pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
                 }
                 *budget -= COPY;
                 let before = world.clone();
-                let Step::Performed { effect, pc, .. } = world.step(a) else { break };
+                let Step::Performed { effect, pc, .. } = world.step(a, &mut record) else { break };
                 moved = true;
-                let own = taken(&mut world, pc);
+                let own = taken(&world, pc, &mut record);
                 let waiting = flying.clone();
                 flying.extend(effect.flights());
                 let shared: Vec<Access> = own.iter().copied().filter(|x| users.get(&x.piece) == Some(&None)).collect();
@@ -99,7 +99,7 @@ pub(crate) fn races(start: World<'_>, budget: &mut u64) -> Result<bool, Why> {
             if flying.is_empty() {
                 return Ok(true);
             }
-            world.land(flying.remove(0));
+            world.land(flying.remove(0), &mut ());
         }
     }
 }
@@ -111,16 +111,16 @@ fn named(world: &World<'_>, pc: u32, why: &str) -> Why {
 
 /// For each piece, the only agent that accesses it; `None` where several agents do.
 fn users(mut world: World<'_>) -> BTreeMap<u32, Option<AgentId>> {
-    world.accesses = Some(Vec::new());
+    let mut record = StepRecord { accesses: Some(Vec::new()), ..StepRecord::default() };
     let mut users = BTreeMap::new();
     let mut flying: Vec<FlightId> = Vec::new();
     loop {
         let mut moved = false;
         for a in 0..world.agents().len() as AgentId {
-            while let Step::Performed { effect, .. } = world.step(a) {
+            while let Step::Performed { effect, .. } = world.step(a, &mut record) {
                 moved = true;
                 flying.extend(effect.flights());
-                for (piece, _) in world.accesses.replace(Vec::new()).unwrap_or_default() {
+                for (piece, _) in record.take_accesses() {
                     let user = users.entry(piece).or_insert(Some(a));
                     *user = user.filter(|user| *user == a);
                 }
@@ -128,7 +128,7 @@ fn users(mut world: World<'_>) -> BTreeMap<u32, Option<AgentId>> {
         }
         match (moved, flying.is_empty()) {
             (false, true) => return users,
-            (false, false) => world.land(flying.remove(0)),
+            (false, false) => world.land(flying.remove(0), &mut ()),
             _ => {}
         }
     }
@@ -143,7 +143,7 @@ fn without(
     budget: &mut u64,
 ) -> Result<(), Why> {
     let agents = world.agents().len() as AgentId;
-    world.accesses = Some(Vec::new());
+    let mut record = StepRecord { accesses: Some(Vec::new()), ..StepRecord::default() };
     let stream = match delayed {
         Delayed::Flight(f) => world.stream_of(f),
         Delayed::Agent(_) => None,
@@ -158,14 +158,14 @@ fn without(
     loop {
         let mut moved = false;
         for a in (0..agents).filter(|a| !matches!(delayed, Delayed::Agent(x) if x == *a)) {
-            while let Step::Performed { effect, pc, .. } = world.step(a) {
+            while let Step::Performed { effect, pc, .. } = world.step(a, &mut record) {
                 moved = true;
                 *budget = budget.saturating_sub(1);
                 let flights = effect.flights();
                 // Accesses of one stream are ordered.
                 let in_order = stream.is_some() && flights.iter().any(|f| world.stream_of(*f) == stream);
                 flying.extend(flights);
-                for x in taken(&mut world, pc) {
+                for x in taken(&world, pc, &mut record) {
                     if !in_order && own.iter().any(|own| own.conflicts(&x)) {
                         let site = world.program().site(pc);
                         return Err(format!("line {}: `{}` does not wait for it", site.line, site.text));
@@ -178,7 +178,7 @@ fn without(
         }
         if !moved {
             let Some(i) = lands(&world, &flying) else { return Ok(()) };
-            world.land(flying.remove(i));
+            world.land(flying.remove(i), &mut ());
         }
     }
 }

@@ -3,11 +3,12 @@
 //! By lemma 1 of `docs/proof.md`, any order decides for all, if no arrival could count for another phase in another
 //! schedule. The order in which a state recurs depends on the kernel, so the certificate names one of four.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use warpline_sim::ir::{Program, VarId};
-use warpline_sim::protocol::{AgentId, Decision, Entry, FlightId, Snapshot, Step, StepEffect, WaitTarget, World};
+use warpline_sim::protocol::{
+    AgentId, Decision, Entry, FlightId, Snapshot, Step, StepEffect, StepRecord, WaitTarget, World,
+};
 use warpline_sim::report::FindingKind;
 
 use crate::loops;
@@ -36,6 +37,8 @@ pub(crate) enum Move {
 #[derive(Clone)]
 pub(crate) struct Execution<'p> {
     pub(crate) world: World<'p>,
+    /// What the last move did, and changes that no agent was woken for yet.
+    record: StepRecord,
     order: Order,
     flying: VecDeque<FlightId>,
     /// The wait of each agent. Until its target changes, a step of the agent changes nothing.
@@ -55,6 +58,7 @@ impl<'p> Execution<'p> {
         let n = world.agents().len();
         Execution {
             world,
+            record: StepRecord::default(),
             order,
             flying: VecDeque::new(),
             blocked: vec![None; n],
@@ -73,20 +77,18 @@ impl<'p> Execution<'p> {
 
     /// Records the decisions of each move.
     pub(crate) fn judging(mut self) -> Self {
-        self.world.decisions = Some(RefCell::default());
+        self.record.record_decisions();
         self
     }
 
     /// The decisions of the last move.
-    pub(crate) fn decisions(&self) -> Vec<Decision> {
-        self.world.decisions.as_ref().map_or(Vec::new(), RefCell::take)
+    pub(crate) fn decisions(&self) -> &[Decision] {
+        self.record.decisions.as_deref().unwrap_or_default()
     }
 
     /// Makes the next move.
     pub(crate) fn next(&mut self) -> Move {
-        if let Some(list) = &mut self.world.decisions {
-            list.get_mut().clear();
-        }
+        self.record.clear_decisions();
         loop {
             if self.order == Order::AtOnce
                 && let Some(landed) = self.land()
@@ -122,7 +124,7 @@ impl<'p> Execution<'p> {
     fn act(&mut self) -> Move {
         let a = self.turn;
         let agent = a as AgentId;
-        match self.world.step(agent) {
+        match self.world.step(agent, &mut self.record) {
             Step::Performed { pc, effect, .. } => {
                 self.moved = true;
                 self.operations += 1;
@@ -157,7 +159,7 @@ impl<'p> Execution<'p> {
     }
 
     fn wake(&mut self) {
-        for changed in self.world.touched.drain(..) {
+        for changed in self.record.changed.drain(..) {
             let waits = |on: &Option<WaitTarget>| *on == Some(changed);
             self.blocked
                 .iter()
@@ -171,7 +173,7 @@ impl<'p> Execution<'p> {
         let f = self.flying.pop_front()?;
         let (agent, pc) = self.world.flight(f).map_or((0, 0), |f| (f.agent, f.pc));
         self.operations += 1;
-        self.world.land(f);
+        self.world.land(f, &mut self.record);
         Some(Move::Landed { agent, pc })
     }
 
@@ -216,13 +218,13 @@ impl<'p> Execution<'p> {
     /// The first fault of the run so far. With `coverage`, this includes blocks that were not summed and stored once.
     /// Runs that are compared do not check coverage, which concerns whole tiles.
     pub(crate) fn fault(&self, coverage: bool) -> Option<String> {
-        let faults = self.world.findings.iter().filter(|f| !f.note);
+        let faults = self.world.findings().iter().filter(|f| !f.note);
         let mut faults = faults.filter(|f| coverage || f.kind != FindingKind::Coverage);
         if let Some(f) = faults.next() {
             let line = self.program().sites.get(f.site as usize).map_or(0, |s| s.line);
             return Some(format!("line {line}: {} ({})", f.message, f.code.id()));
         }
-        let (agent, pc, _) = self.world.unordered?;
+        let (agent, pc, _) = self.world.unordered()?;
         let (line, name) = (self.program().site(pc).line, self.world.agent_name(agent));
         Some(format!("line {line}: an arrival by {name} can count in another phase in another schedule"))
     }

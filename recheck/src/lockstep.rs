@@ -77,8 +77,7 @@ impl Lockstep<'_, '_> {
         loop {
             let made: Vec<Move> = self.runs.iter_mut().map(Execution::next).collect();
             self.moves += 1;
-            let decisions: Vec<_> = self.runs.iter().map(Execution::decisions).collect();
-            let decisions: Vec<&[Decision]> = decisions.iter().map(|list| list.as_slice()).collect();
+            let decisions: Vec<&[Decision]> = self.runs.iter().map(Execution::decisions).collect();
             if made.iter().any(|m| *m != made[0]) || !decisions::alike(&decisions, self.periods) {
                 return Err(self.parted(made[0]));
             }

@@ -34,7 +34,8 @@
 //!
 //! [`protocol::World`] is the only implementation of the semantics. The engine chooses the next step by simulated time;
 //! the verifier chooses the next step in every order. Both call [`World::step`](protocol::World::step) and
-//! [`World::land`](protocol::World::land).
+//! [`World::land`](protocol::World::land), which report to an [`Observer`](protocol::Observer). `protocol/op` has one file
+//! for each family of instructions.
 //!
 //! # Example
 //!

@@ -183,6 +183,7 @@ pub struct Replay<'p> {
     /// The current state, with the findings so far.
     pub world: World<'p>,
     order: Order,
+    changed: Vec<WaitTarget>,
 }
 
 impl<'p> Replay<'p> {
@@ -190,7 +191,12 @@ impl<'p> Replay<'p> {
     pub fn new(prog: &'p Program, rules: Rules, schedule: &Schedule) -> Replay<'p> {
         let world = World::alone(prog, rules, schedule.cluster);
         let order = Order::new(schedule, world.agents().len());
-        Replay { world, order }
+        Replay { world, order, changed: Vec::new() }
+    }
+
+    /// The objects that the last move changed and that agents may wait for.
+    pub fn changed(&self) -> &[WaitTarget] {
+        &self.changed
     }
 
     /// The flight whose landing is the next move, if the next move is a landing.
@@ -209,14 +215,14 @@ impl<'p> Replay<'p> {
     /// A move that the kernel does not make.
     pub fn go(&mut self) -> Result<Option<Move>, Misfit> {
         let Some(m) = self.order.next() else { return Ok(None) };
-        self.world.touched.clear();
+        self.changed.clear();
         match self.order.landing(&self.world)? {
             Some(f) => {
-                self.world.land(f);
+                self.world.land(f, &mut self.changed);
                 self.order.landed();
             }
             None => {
-                let step = self.world.step(m.agent);
+                let step = self.world.step(m.agent, &mut self.changed);
                 self.order.stepped(&self.world, m.agent, &step)?;
             }
         }
@@ -252,7 +258,7 @@ pub fn stuck(world: &World<'_>) -> Option<Vec<Stuck>> {
         if world.agent_ended(a) {
             continue;
         }
-        match ahead.step(a) {
+        match ahead.step(a, &mut ()) {
             Step::Blocked { pc, on, .. } => list.push((a, pc, on)),
             _ => return None,
         }

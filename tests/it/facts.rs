@@ -117,7 +117,7 @@ fn groups_in_flight(program: &Program, rules: Rules) -> (Vec<usize>, Vec<usize>)
     while !world.ended() {
         for a in 0..n {
             loop {
-                match world.step(a) {
+                match world.step(a, &mut ()) {
                     Step::Performed { pc, effect, .. } => {
                         if let StepEffect::Move(m) = effect {
                             flights[a as usize].extend(m.flights);
@@ -138,7 +138,7 @@ fn groups_in_flight(program: &Program, rules: Rules) -> (Vec<usize>, Vec<usize>)
                         let mine = &mut flights[a as usize];
                         let i = mine.iter().position(|&f| is_copy(f) == waits).expect("it waits for what is in flight");
                         let flight = mine.remove(i).expect("it is there");
-                        world.land(flight);
+                        world.land(flight, &mut ());
                     }
                     _ => break,
                 }

@@ -82,7 +82,7 @@ fn replays(b: &Broken) -> Witness {
     let report = simulate(b, &w);
     match b.violation.findings.first() {
         Some(fault) => {
-            for (how, findings) in [("replay", &replay.world.findings), ("simulator", &report.findings)] {
+            for (how, findings) in [("replay", replay.world.findings()), ("simulator", &report.findings[..])] {
                 assert!(findings.iter().any(|f| is(f, fault)), "{name}, {how}: no {fault:#?} in {findings:#?}");
             }
         }
@@ -108,7 +108,7 @@ fn none_to_spare(b: &Broken, w: &Witness) {
         if replay.to_the_end().is_err() {
             continue;
         }
-        assert!(!replay.world.findings.iter().any(|f| is(f, fault)), "{}: {gone:?} is to spare", b.name);
+        assert!(!replay.world.findings().iter().any(|f| is(f, fault)), "{}: {gone:?} is to spare", b.name);
     }
 }
 

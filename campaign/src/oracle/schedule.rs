@@ -111,14 +111,15 @@ pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves
     let mut dice = Dice::new(if let Order::Random(seed) = schedule.order { seed } else { 0 });
     let pace: Vec<i64> = (0..n).map(|_| 1 << dice.range(0, 7)).collect();
     let landing = 1 << dice.range(0, 7);
+    let mut changed = Vec::new();
     let (mut last, mut looked_at) = (0, 0);
     loop {
-        for f in &run.world.findings[looked_at..] {
+        for f in &run.world.findings()[looked_at..] {
             if !f.note {
                 return RunResult::Fault(format!("{} at line {}", f.kind.name(), line(prog, f.site)));
             }
         }
-        looked_at = run.world.findings.len();
+        looked_at = run.world.findings().len();
         if *moves == 0 {
             return RunResult::Limit;
         }
@@ -128,26 +129,26 @@ pub fn run(prog: &Program, rules: Rules, cluster: i64, schedule: Schedule, moves
             _ => run.fixed(schedule, last),
         };
         match next {
-            Some(Move::Land(f)) => run.world.land(f),
+            Some(Move::Land(f)) => run.world.land(f, &mut changed),
             Some(Move::Step(a)) => {
                 last = a;
-                match run.world.step(a as AgentId) {
+                match run.world.step(a as AgentId, &mut changed) {
                     Step::Performed { .. } => {}
                     Step::Blocked { on, .. } => run.waits[a] = Some(on),
                     Step::Ended => run.ended[a] = true,
                     Step::Broken => {
-                        let f = run.world.findings.last();
+                        let f = run.world.findings().last();
                         let what = f.map_or("broken".to_string(), |f| f.kind.name().to_string());
                         return RunResult::Fault(what);
                     }
                 }
             }
             None if run.ended.iter().all(|e| *e) => {
-                return RunResult::Clean { unordered: run.world.unordered.is_some() };
+                return RunResult::Clean { unordered: run.world.unordered().is_some() };
             }
             None => return RunResult::Fault("hang".to_string()),
         }
-        for on in std::mem::take(&mut run.world.touched) {
+        for on in changed.drain(..) {
             run.waits.iter_mut().filter(|w| **w == Some(on)).for_each(|w| *w = None);
         }
     }

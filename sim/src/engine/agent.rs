@@ -115,8 +115,9 @@ impl Engine<'_> {
             if !self.may_go(a) {
                 return;
             }
-            let Some(w) = self.seats[s].world.as_mut() else { return };
-            let step = w.step(a);
+            let seat = &mut self.seats[s];
+            let Some(w) = seat.world.as_mut() else { return };
+            let step = w.step(a, &mut seat.changed);
             if !self.kept(s, a, &step, now) {
                 return;
             }

@@ -19,9 +19,7 @@ impl Engine<'_> {
         for s in 0..self.seats.len() {
             if let Some(w) = self.seats[s].world.as_mut() {
                 w.missing_bytes();
-                for f in w.findings.iter_mut().filter(|f| f.cycle < 0.0) {
-                    f.cycle = (at + self.skipped) as f64 / TICKS as f64;
-                }
+                w.date_findings((at + self.skipped) as f64 / TICKS as f64);
             }
             self.keep_findings(s);
             let seat = &self.seats[s];

@@ -80,6 +80,8 @@ pub(super) struct Seat<'p> {
     pub(super) freed: Option<u32>,
     /// The tick of the last arrival at the cluster barrier, and the span that the last agent had drawn before.
     pub(super) met: Option<(u64, Option<u32>)>,
+    /// Objects that changed and whose waiters are not woken yet.
+    pub(super) changed: Vec<WaitTarget>,
 }
 
 /// The engine during a run.
@@ -254,6 +256,7 @@ impl<'p> Seat<'p> {
             phases: Vec::new(),
             freed: None,
             met: None,
+            changed: Vec::new(),
         }
     }
 
@@ -314,7 +317,7 @@ impl<'p> Engine<'p> {
 
     fn launch(&mut self, s: usize, now: u64) {
         let Some(id) = self.todo.pop() else { return };
-        let mut world = match self.turns {
+        let world = match self.turns {
             // Schedules are found on one cluster alone.
             Some(_) => World::alone(self.prog, self.rules, id),
             None => {
@@ -324,7 +327,6 @@ impl<'p> Engine<'p> {
                 World::new(self.prog, self.rules, id, &more)
             }
         };
-        world.touched.clear();
         let n = world.agents().len();
         let (mbars, meets, ctas) = world.objects();
         let counters = world.counters();
@@ -346,6 +348,7 @@ impl<'p> Engine<'p> {
         seat.landed = vec![[0; STREAM_KINDS]; n];
         seat.drawn = vec![[None; STREAM_KINDS]; n];
         seat.flights.clear();
+        seat.changed.clear();
         seat.phases = vec![0; mbars];
         seat.met = None;
         seat.world = Some(world);
@@ -363,7 +366,7 @@ impl<'p> Engine<'p> {
             let run = &mut seat.runs[f.agent as usize];
             run.fetching = run.fetching.saturating_sub(1);
         }
-        w.land(flight);
+        w.land(flight, &mut seat.changed);
         self.settle(s, now, span, None);
         self.retire(s, now);
     }
@@ -374,11 +377,9 @@ impl<'p> Engine<'p> {
         let at = (now + self.skipped) as f64 / crate::timeline::TICKS as f64;
         let seat = &mut self.seats[s];
         let Some(w) = seat.world.as_mut() else { return };
-        for f in w.findings.iter_mut().filter(|f| f.cycle < 0.0) {
-            f.cycle = at;
-        }
-        let touched = std::mem::take(&mut w.touched);
-        for &on in &touched {
+        w.date_findings(at);
+        let changed = std::mem::take(&mut seat.changed);
+        for &on in &changed {
             if let (WaitTarget::Mbar(ix), Some(_)) = (on, &self.recorder) {
                 self.draw_phase(s, ix, now);
             }
@@ -407,10 +408,9 @@ impl<'p> Engine<'p> {
                 self.queue.push(now + delay, EventKind::Go { seat: s as u32, agent: a });
             }
         }
-        if let Some(w) = self.seats[s].world.as_mut() {
-            w.touched = touched;
-            w.touched.clear();
-        }
+        // The allocation is used again.
+        self.seats[s].changed = changed;
+        self.seats[s].changed.clear();
     }
 
     /// Frees the seat when all agents have ended and nothing is in flight.
@@ -448,7 +448,7 @@ impl<'p> Engine<'p> {
         let Some(w) = self.seats[s].world.as_mut() else { return };
         let r = w.reads();
         self.reads = (self.reads.0 + r.0, self.reads.1 + r.1);
-        for f in std::mem::take(&mut w.findings) {
+        for f in w.take_findings() {
             match self.findings.iter_mut().find(|g| g.same_places(&f)) {
                 Some(g) => g.times += f.times,
                 None => self.findings.push(f),

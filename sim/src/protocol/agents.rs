@@ -3,8 +3,15 @@
 //! Two lane classes are enough (docs/rules.md 1): the question is whether a lane that signals can run ahead of lanes
 //! that only wait. A warp is split only where its lanes perform an operation apart that is not a collective.
 
-use crate::ir::{Executors, Instr, Op, Program};
+use std::ops::{Index, IndexMut, Range};
+
+use crate::ir::{Executors, Instr, Program, VarId};
 use crate::timeline::Lanes;
+
+use super::eval::Number;
+use super::op::instruction;
+use super::place::FormId;
+use super::rendezvous::RendezvousIx;
 
 /// Index of an agent in its world.
 pub type AgentId = u32;
@@ -27,22 +34,129 @@ impl AgentInfo {
     }
 }
 
-/// Whether lanes that meet at this operation do so as a warp, so that the other lanes perform nothing of their own.
-fn joins_lanes(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Barrier(_)
-            | Op::WarpSync
-            | Op::Elect
-            | Op::Named { .. }
-            | Op::ClusterArrive { .. }
-            | Op::ClusterWait
-            | Op::TmemAlloc { .. }
-            | Op::TmemDealloc { .. }
-            | Op::Regs { .. }
-            | Op::GridWait
-    )
+/// The changing state of an agent, without its variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Agent {
+    pub(super) pc: u32,
+    pub(super) ended: bool,
+    /// The rendezvous and generation that the agent arrived in and waits for.
+    pub(super) waits_in: Option<(RendezvousIx, u32)>,
+    /// The generation of the cluster barrier that the agent arrived in and has not waited for yet.
+    pub(super) cluster_arrived: Option<u32>,
+    /// Instruction of the last operation that the warp's lanes performed one by one, since an operation that joined them;
+    /// kept where the rule `warp-arrive` asks.
+    pub(super) last_unjoined: Option<u32>,
+    /// Whether this agent joined the lanes of its warp for the current operation and performs the operation for all.
+    pub(super) performs_for_warp: bool,
+    /// Whether this lane class of a split warp came to an `elect:` block since the classes last joined. The classes
+    /// then run apart.
+    pub(super) diverged: bool,
+    /// Whether this lane class of a split warp passed an operation that the other class does not know of, since the
+    /// classes last joined.
+    pub(super) unmet: bool,
 }
+
+/// All agents of a cluster, with their variables.
+#[derive(Debug)]
+pub(super) struct Agents {
+    list: Vec<Agent>,
+    /// Number of variables of an agent.
+    frame: usize,
+    /// The variables of all agents, agent after agent.
+    vars: Vec<i64>,
+    /// How each variable depends on the place of the CTA; empty where this is not followed.
+    forms: Vec<FormId>,
+}
+
+impl Agents {
+    /// Agents at their first instruction, with `frame` variables each. `forms`: whether the run stands for a cell.
+    pub(super) fn new(agents: usize, frame: usize, forms: bool) -> Agents {
+        let vars = agents * frame;
+        let forms = vec![0; if forms { vars } else { 0 }];
+        Agents { list: vec![Agent::default(); agents], frame, vars: vec![0; vars], forms }
+    }
+
+    #[inline]
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Agent> {
+        self.list.iter()
+    }
+
+    #[inline]
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
+        self.list.iter_mut()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The positions of an agent's variables among the variables of all agents.
+    #[inline]
+    pub(super) fn frame_of(&self, a: AgentId) -> Range<usize> {
+        a as usize * self.frame..(a as usize + 1) * self.frame
+    }
+
+    /// The variables of an agent.
+    #[inline]
+    pub(super) fn vars(&self, a: AgentId) -> &[i64] {
+        &self.vars[self.frame_of(a)]
+    }
+
+    #[inline]
+    pub(super) fn vars_mut(&mut self, a: AgentId) -> &mut [i64] {
+        let frame = self.frame_of(a);
+        &mut self.vars[frame]
+    }
+
+    /// The variables of all agents.
+    pub(super) fn all_vars(&self) -> &[i64] {
+        &self.vars
+    }
+
+    /// The forms of an agent's variables; empty where forms are not followed.
+    #[inline]
+    pub(super) fn forms(&self, a: AgentId) -> &[FormId] {
+        self.forms.get(self.frame_of(a)).unwrap_or(&[])
+    }
+
+    #[inline]
+    pub(super) fn forms_mut(&mut self, a: AgentId) -> &mut [FormId] {
+        let frame = self.frame_of(a);
+        self.forms.get_mut(frame).unwrap_or(&mut [])
+    }
+
+    /// The forms of all variables.
+    pub(super) fn all_forms(&self) -> &[FormId] {
+        &self.forms
+    }
+
+    /// Sets a variable and its form.
+    #[inline]
+    pub(super) fn set_var(&mut self, a: AgentId, v: VarId, x: Number) {
+        self.vars_mut(a)[v as usize] = x.v;
+        if let Some(form) = self.forms_mut(a).get_mut(v as usize) {
+            *form = x.form;
+        }
+    }
+}
+
+impl Index<AgentId> for Agents {
+    type Output = Agent;
+
+    #[inline]
+    fn index(&self, a: AgentId) -> &Agent {
+        &self.list[a as usize]
+    }
+}
+
+impl IndexMut<AgentId> for Agents {
+    #[inline]
+    fn index_mut(&mut self, a: AgentId) -> &mut Agent {
+        &mut self.list[a as usize]
+    }
+}
+
+clone_by_field!(Agents { list, frame, vars, forms });
 
 /// Bits of the warps that are split into elected lane and rest. These warps execute an `elect:` block and, outside of
 /// any such block, an operation that lanes perform one by one.
@@ -69,7 +183,7 @@ pub(super) fn split_warps(prog: &Program) -> u64 {
                 }
             }
             Instr::Op { .. } if elected => inside |= warps,
-            Instr::Op { op, .. } if !joins_lanes(op) => outside |= warps,
+            Instr::Op { op, .. } if !instruction(op, |i| i.joins_lanes()) => outside |= warps,
             _ => {}
         }
     }

@@ -16,16 +16,22 @@
 //! patterns). Scopes must include both agents.
 
 use crate::code::Code;
-use crate::ir::{Binary, CounterAct, CounterRef, Expr, Instr, MemOrder, Op, Program, Scope, apply};
+use crate::ir::{Binary, CounterAct, CounterRef, Instr, MemOrder, Op, Program, Scope, apply};
 
 use super::AgentId;
 use super::eval::Decision;
 use super::order::{Epoch, RowId};
-use super::step::{Blocked, StepEffect};
 use super::world::{Fault, WaitTarget, World};
 
 /// Index of a counter of a world: one for every word of every declaration.
 pub(super) type CounterIx = u32;
+
+/// The memory semantics of an operation on a counter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Semantics {
+    pub(super) order: MemOrder,
+    pub(super) scope: Scope,
+}
 
 /// One word of global memory that is used as a counter.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +90,7 @@ pub(super) fn only_grow(prog: &Program) -> Vec<bool> {
 }
 
 impl World<'_> {
-    fn counter_ix(&self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
+    pub(super) fn counter_ix(&self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
         let index = self.eval(a, &at.index)?;
         let len = self.prog.counters[at.counter as usize].len;
         if index < 0 || index >= len as i64 {
@@ -118,86 +124,41 @@ impl World<'_> {
 
     /// The value of a counter.
     pub(super) fn counter_value(&self, ix: CounterIx) -> i64 {
-        self.counters[ix as usize].value
+        self.global.counters[ix as usize].value
     }
 
-    /// Performs an operation on a counter.
-    pub(super) fn do_counter(
-        &mut self,
-        a: AgentId,
-        pc: u32,
-        (act, at, value): (CounterAct, &CounterRef, &Expr),
-        (order, scope): (MemOrder, Scope),
-    ) -> Result<StepEffect, Blocked> {
-        let ix = self.counter_ix(a, at)?;
-        match act {
-            CounterAct::Add | CounterAct::Fetch(_) => {
-                // Each executing thread adds.
-                let times = if act == CounterAct::Add { self.lanes(a, pc) as i64 } else { 1 };
-                let delta = self.eval(a, value)?.saturating_mul(times);
-                let old = self.counters[ix as usize].value;
-                let new = old.checked_add(delta).ok_or(Fault::Arithmetic)?;
-                self.change(a, pc, ix, (new, act), (order, scope));
-                if let CounterAct::Fetch(var) = act {
-                    self.vars[a as usize * self.frame + var as usize] = old;
-                }
-            }
-            CounterAct::Set => {
-                let new = self.number(a, value)?;
-                self.change(a, pc, ix, (new, act), (order, scope));
-            }
-            CounterAct::Load(var) => {
-                let all = 0..self.counters[ix as usize].steps.len();
-                self.in_order_here(a, pc, ix);
-                self.see(a, pc, ix, (all.collect(), true), (order, scope));
-                self.vars[a as usize * self.frame + var as usize] = self.counters[ix as usize].value;
-            }
-            CounterAct::Wait(cmp) => {
-                let v = self.number(a, value)?;
-                if !self.satisfies(self.counters[ix as usize].value, cmp, v) {
-                    return Err(Blocked::On(WaitTarget::Counter(ix)));
-                }
-                let must = self.must_see(a, pc, ix, cmp, v);
-                self.see(a, pc, ix, must, (order, scope));
-            }
-        }
-        self.forget_known(ix);
-        Ok(StepEffect::Sync)
+    /// The steps of a counter that are kept, by index.
+    pub(super) fn counter_steps(&self, ix: CounterIx) -> std::ops::Range<usize> {
+        0..self.global.counters[ix as usize].steps.len()
     }
 
-    fn satisfies(&self, value: i64, cmp: Binary, v: i64) -> bool {
+    /// Whether a counter's value lets a wait pass.
+    pub(super) fn satisfies(&self, value: i64, cmp: Binary, v: i64) -> bool {
         self.judge(Decision::Op(cmp, value, v));
         apply(cmp, value, v) == Some(1)
     }
 
     /// Whether an agent knows of a step.
     fn knows_of(&self, row: RowId, e: Epoch) -> bool {
-        self.rows.reached(row, e.comp) >= e.clock
+        self.order.reached(row, e.comp) >= e.clock
     }
 
     /// The outcome of an agent's operation depends on which steps came before, so the agent must know of all steps.
-    fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
-        let row = self.agent_row(a);
-        if self.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
+    pub(super) fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
+        let row = self.spec.agent_row(a);
+        if self.global.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
+            self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
     }
 
     /// Changes a counter.
-    fn change(
-        &mut self,
-        a: AgentId,
-        pc: u32,
-        ix: CounterIx,
-        (new, act): (i64, CounterAct),
-        (order, scope): (MemOrder, Scope),
-    ) {
-        let row = self.agent_row(a);
+    pub(super) fn change(&mut self, a: AgentId, pc: u32, ix: CounterIx, (new, act): (i64, CounterAct), how: Semantics) {
+        let row = self.spec.agent_row(a);
         let (sets, ordered) = (act == CounterAct::Set, act != CounterAct::Add);
         if ordered {
             self.in_order_here(a, pc, ix);
         }
-        let c = &self.counters[ix as usize];
+        let c = &self.global.counters[ix as usize];
         let delta = new - c.value;
         let behind_ordered = c.steps.iter().all(|s| !s.ordered || self.knows_of(row, s.epoch));
         let behind_waits = c.waits.iter().all(|w| {
@@ -206,26 +167,26 @@ impl World<'_> {
             self.knows_of(row, w.epoch) || !w.exact && !sets && delta >= 0 && behind()
         });
         if !behind_ordered || !behind_waits {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
+            self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
-        if order.acquires() {
-            let all = (0..self.counters[ix as usize].steps.len()).collect();
-            self.join_steps(a, ix, all, (order, scope));
+        if how.order.acquires() {
+            let all = (0..self.global.counters[ix as usize].steps.len()).collect();
+            self.join_steps(a, ix, all, how);
         }
         let epoch = self.own_access(a, pc).epoch;
-        let knows = self.rows.snapshot(row);
-        let from = if order.releases() { row } else { self.released_row(a) };
-        let releases = self.rows.snapshot(from);
-        self.rows.tick(row, a);
-        let c = &mut self.counters[ix as usize];
+        let knows = self.order.snapshot(row);
+        let from = if how.order.releases() { row } else { self.spec.released_row(a) };
+        let releases = self.order.snapshot(from);
+        self.order.tick(row, a);
+        let c = &mut self.global.counters[ix as usize];
         c.value = new;
-        c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope });
-        self.touched.push(WaitTarget::Counter(ix));
+        c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope: how.scope });
+        self.journal.changed(WaitTarget::Counter(ix));
     }
 
     /// The steps that a wait for a value sees in every schedule, and whether a later step must come after the wait.
-    fn must_see(&mut self, a: AgentId, pc: u32, ix: CounterIx, cmp: Binary, v: i64) -> (Vec<usize>, bool) {
-        let c = &self.counters[ix as usize];
+    pub(super) fn must_see(&mut self, a: AgentId, pc: u32, ix: CounterIx, cmp: Binary, v: i64) -> (Vec<usize>, bool) {
+        let c = &self.global.counters[ix as usize];
         let grows = c.steps.iter().all(|s| !s.sets && s.delta >= 0);
         let after = |d: &Step, s: &Step| self.knows_of(d.knows, s.epoch);
         if grows && matches!(cmp, Binary::Ge | Binary::Eq) {
@@ -239,7 +200,7 @@ impl World<'_> {
         }
         // Every step knows of the step before, so the values follow each other in every schedule.
         let chain = c.steps.windows(2).all(|w| after(&w[1], &w[0]));
-        let row = self.agent_row(a);
+        let row = self.spec.agent_row(a);
         let known = c.steps.iter().take_while(|s| self.knows_of(row, s.epoch)).count();
         let value = |i: usize| c.base + c.steps[..i].iter().map(|s| s.delta).sum::<i64>();
         let passes = |i: &usize| self.satisfies(value(*i), cmp, v);
@@ -249,37 +210,37 @@ impl World<'_> {
         let start = c.steps[..first].iter().rposition(|s| s.sets).unwrap_or(0);
         let must = (start..first).collect();
         if !chain {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Counter(ix)));
+            self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
         (must, true)
     }
 
     /// Completes a wait or load: the agent acquires what the operation saw.
-    fn see(
+    pub(super) fn see(
         &mut self,
         a: AgentId,
         pc: u32,
         ix: CounterIx,
         (must, exact): (Vec<usize>, bool),
-        (order, scope): (MemOrder, Scope),
+        how: Semantics,
     ) {
-        let epochs = must.iter().map(|i| self.counters[ix as usize].steps[*i].epoch).collect();
-        self.join_steps(a, ix, must, (order, scope));
+        let epochs = must.iter().map(|i| self.global.counters[ix as usize].steps[*i].epoch).collect();
+        self.join_steps(a, ix, must, how);
         let epoch = self.own_access(a, pc).epoch;
-        self.counters[ix as usize].waits.push(PassedWait { epoch, pc, exact, must: epochs });
+        self.global.counters[ix as usize].waits.push(PassedWait { epoch, pc, exact, must: epochs });
     }
 
     /// Joins what these steps release: now, or at the agent's next `fence gpu`.
-    fn join_steps(&mut self, a: AgentId, ix: CounterIx, steps: Vec<usize>, (order, scope): (MemOrder, Scope)) {
-        let row = self.agent_row(a);
-        let into = if order.acquires() { row } else { self.pending_row(a) };
+    fn join_steps(&mut self, a: AgentId, ix: CounterIx, steps: Vec<usize>, how: Semantics) {
+        let row = self.spec.agent_row(a);
+        let into = if how.order.acquires() { row } else { self.spec.pending_row(a) };
         for i in steps {
-            let s = &self.counters[ix as usize].steps[i];
+            let s = &self.global.counters[ix as usize].steps[i];
             let (knows, releases) = (s.knows, s.releases);
-            let sees = self.includes(s.scope, s.agent, a) && self.includes(scope, s.agent, a);
-            self.rows.follow(row, knows);
+            let sees = self.includes(s.scope, s.agent, a) && self.includes(how.scope, s.agent, a);
+            self.order.follow(row, knows);
             if sees {
-                self.rows.join(into, releases);
+                self.order.join(into, releases);
             }
         }
     }
@@ -287,35 +248,37 @@ impl World<'_> {
     /// Whether a scope includes two agents.
     fn includes(&self, scope: Scope, a: AgentId, b: AgentId) -> bool {
         match scope {
-            Scope::Cta => self.info[a as usize].cta == self.info[b as usize].cta,
-            Scope::Cluster => !self.prog.cooperative || self.info[a as usize].cta == self.info[b as usize].cta,
+            Scope::Cta => self.spec.info[a as usize].cta == self.spec.info[b as usize].cta,
+            Scope::Cluster => {
+                !self.prog.cooperative || self.spec.info[a as usize].cta == self.spec.info[b as usize].cta
+            }
             Scope::Gpu => true,
         }
     }
 
     /// `fence gpu`: the agent's next step releases what the agent did, and the agent acquires what it saw.
     pub(super) fn fence_gpu(&mut self, a: AgentId) {
-        if self.counters.is_empty() {
+        if self.global.counters.is_empty() {
             return;
         }
-        let (row, released, pending) = (self.agent_row(a), self.released_row(a), self.pending_row(a));
-        self.rows.join(row, pending);
-        self.rows.join(released, row);
-        self.rows.tick(row, a);
+        let (row, released, pending) = (self.spec.agent_row(a), self.spec.released_row(a), self.spec.pending_row(a));
+        self.order.join(row, pending);
+        self.order.join(released, row);
+        self.order.tick(row, a);
     }
 
     /// Drops steps and waits that every running agent knows of.
-    fn forget_known(&mut self, ix: CounterIx) {
-        if self.rows.is_off() {
+    pub(super) fn forget_known(&mut self, ix: CounterIx) {
+        if self.order.is_off() {
             return;
         }
-        let live: Vec<RowId> = (0..self.info.len() as AgentId)
-            .filter(|i| !self.agents[*i as usize].ended)
-            .map(|i| self.agent_row(i))
+        let live: Vec<RowId> = (0..self.spec.info.len() as AgentId)
+            .filter(|i| !self.agents[*i as AgentId].ended)
+            .map(|i| self.spec.agent_row(i))
             .collect();
-        let mut c = std::mem::take(&mut self.counters[ix as usize]);
-        let known = |e: Epoch| live.iter().all(|r| self.rows.has(*r, e));
-        let grows = self.grows[self.counter_decl(ix) as usize];
+        let mut c = std::mem::take(&mut self.global.counters[ix as usize]);
+        let known = |e: Epoch| live.iter().all(|r| self.order.has(*r, e));
+        let grows = self.spec.grows[self.counter_decl(ix) as usize];
         let old = c.steps.iter().take_while(|s| known(s.epoch)).count();
         c.waits.retain(|w| {
             // An agent that sets the counter must still come after the wait.
@@ -324,10 +287,10 @@ impl World<'_> {
         });
         for s in c.steps.drain(..old) {
             c.base += s.delta;
-            self.rows.release(s.knows);
-            self.rows.release(s.releases);
+            self.order.release(s.knows);
+            self.order.release(s.releases);
         }
-        self.counters[ix as usize] = c;
+        self.global.counters[ix as usize] = c;
     }
 
     /// An access to global memory that is ordered in time only, with the missing step on the way.

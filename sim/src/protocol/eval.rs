@@ -40,6 +40,7 @@ pub(super) struct Number {
 
 impl World<'_> {
     /// The value of an expression that selects a place, a branch or a count.
+    #[inline]
     pub(super) fn eval(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
         let v = self.number(a, e)?;
         self.judge(Decision::Fixed(v));
@@ -48,15 +49,17 @@ impl World<'_> {
 
     /// The value of an expression that may grow with a trip count and is the same for all CTAs of a cell, such as a
     /// phase.
+    #[inline]
     pub(super) fn number(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
         let Number { v, form } = self.placed(a, e)?;
-        if let Some(place) = &self.place {
-            place.fixed(self.agents[a as usize].pc, v, form);
+        if let Some(place) = &self.spec.place {
+            place.fixed(self.agents[a].pc, v, form);
         }
         Ok(v)
     }
 
     /// The value of an expression that may also depend on the place of the CTA: a variable, a tile's coordinate.
+    #[inline]
     pub(super) fn placed(&self, a: AgentId, e: &Expr) -> Result<Number, Fault> {
         self.numbers(a).of(e)
     }
@@ -67,27 +70,25 @@ impl World<'_> {
         numbers.truth(&numbers.of(e)?).ok_or(Fault::Arithmetic)
     }
 
+    #[inline]
     fn numbers(&self, a: AgentId) -> Numbers<'_> {
-        let frame = a as usize * self.frame;
-        let forms = if self.place.is_some() { &self.var_forms[frame..] } else { &[] };
         Numbers {
             prog: self.prog,
             coords: self.coords,
-            who: self.info[a as usize],
-            vars: &self.vars[frame..],
-            forms,
-            pc: self.agents[a as usize].pc,
-            place: self.place.as_deref(),
+            who: self.spec.info[a as usize],
+            vars: self.agents.vars(a),
+            forms: self.agents.forms(a),
+            pc: self.agents[a].pc,
+            place: self.spec.place.as_deref(),
             tape_index: Number::default(),
-            decisions: self.decisions.as_ref(),
+            decisions: self.journal.decisions(),
             launch: false,
         }
     }
 
+    #[inline]
     pub(super) fn judge(&self, what: Decision) {
-        if let Some(list) = &self.decisions {
-            list.borrow_mut().push(what);
-        }
+        self.journal.decided(what);
     }
 }
 

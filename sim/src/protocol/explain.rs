@@ -1,12 +1,12 @@
 //! Explanations of a blocked agent: what the agent waits for, the state of that, and what would have to happen.
 
 use crate::code::Code;
-use crate::ir::{BarRef, Binary, CounterAct, Instr, NamedId, Op, Phase};
+use crate::ir::{Binary, CounterAct, Instr, NamedId, Op, Phase};
 use crate::report::Waiting;
 
 use super::AgentId;
+use super::op::{BarrierUse, instruction};
 use super::rendezvous::RendezvousKind;
-use super::stream::StreamKind;
 use super::world::{WaitTarget, World};
 
 impl World<'_> {
@@ -108,19 +108,12 @@ impl World<'_> {
     /// The statements that signal a barrier, and what blocks the agents that would execute them.
     fn who_signals(&self, ix: u32) -> String {
         let decl = self.mbar_decl(ix);
-        let names = |r: &BarRef| r.bar == decl;
         let mut parts = Vec::new();
         for (pc, i) in self.prog.code.iter().enumerate() {
             let Instr::Op { op, .. } = i else { continue };
-            let verb = match op {
-                Op::Arrive { bar, .. } if names(bar) => "arrives",
-                Op::CpArrive { bar, .. } if names(bar) => "arrives when its copies are done",
-                Op::CommitUmma(bars) if bars.iter().any(names) => "arrives when its multiplications are done",
-                Op::Move { signals: Some(bar), .. } if names(bar) => "delivers bytes",
-                Op::NextTile { signals, .. } if names(signals) => "delivers bytes",
-                Op::Expect { bar, .. } if names(bar) => "expects bytes",
-                _ => continue,
-            };
+            let verb =
+                instruction(op, |i| i.barriers().iter().filter(|b| b.bar.bar == decl).find_map(|b| b.action.verb()));
+            let Some(verb) = verb else { continue };
             let who = self.holders(pc as u32);
             parts.push(format!("line {} {verb}{who}", self.prog.site(pc as u32).line));
         }
@@ -137,9 +130,9 @@ impl World<'_> {
 
     /// The number of running agents that an instruction is for, and the number of ended ones; in one CTA, or in all.
     fn executors(&self, pc: u32, cta: Option<u32>) -> (usize, usize) {
-        let here = |i: &usize| cta.is_none_or(|c| self.info[*i].cta == c) && self.may_reach(*i as AgentId, pc);
-        let ended = (0..self.info.len()).filter(here).filter(|i| self.agents[*i].ended).count();
-        ((0..self.info.len()).filter(here).count() - ended, ended)
+        let here = |i: &usize| cta.is_none_or(|c| self.spec.info[*i].cta == c) && self.may_reach(*i as AgentId, pc);
+        let ended = (0..self.spec.info.len()).filter(here).filter(|i| self.agents[*i as AgentId].ended).count();
+        ((0..self.spec.info.len()).filter(here).count() - ended, ended)
     }
 
     /// Whether a wait is for an agent that ended after fewer steps: the roles disagree on the number of steps. A phase
@@ -162,16 +155,15 @@ impl World<'_> {
                 let decl = self.mbar_decl(ix);
                 let m = self.mbar(ix);
                 let (go, ended) = of(
-                    &|op| match op {
-                        Op::Arrive { bar, .. } | Op::CpArrive { bar, .. } => bar.bar == decl,
-                        Op::CommitUmma(bars) => bars.iter().any(|b| b.bar == decl),
-                        _ => false,
+                    &|op| {
+                        let arrives = |b: &BarrierUse<'_>| b.bar.bar == decl && b.action.arrives();
+                        instruction(op, |i| i.barriers().iter().any(arrives))
                     },
                     None,
                 );
                 m.live && m.pending > 0 && ended > 0 && (go > 0 || m.pending == m.expected)
             }
-            WaitTarget::Rendezvous(ix) => match self.meets[ix as usize].kind {
+            WaitTarget::Rendezvous(ix) => match self.rendezvous[ix as usize].kind {
                 RendezvousKind::Named(bar, _, cta) => {
                     let uses = |op: &Op| matches!(op, Op::Named { bar: b, .. } if *b as NamedId == bar);
                     of(&uses, Some(cta)).1 > 0
@@ -191,7 +183,7 @@ impl World<'_> {
     }
 
     fn explain_rendezvous(&self, a: AgentId, ix: u32) -> (String, String) {
-        let m = &self.meets[ix as usize];
+        let m = &self.rendezvous[ix as usize];
         let name = self.meet_name(ix);
         let what = match m.kind {
             RendezvousKind::Named(..) => {
@@ -200,19 +192,19 @@ impl World<'_> {
             _ => format!("{name}, the {}. time: {} have arrived", m.generation + 1, m.arrived),
         };
         let scope = |i: usize| match m.kind {
-            RendezvousKind::Cta(c) | RendezvousKind::Named(_, _, c) => self.info[i].cta == c,
-            RendezvousKind::Warp(c, w) => self.info[i].cta == c && self.info[i].warp == w,
-            RendezvousKind::Warpgroup(c, g) => self.info[i].cta == c && self.info[i].warp / 4 == g,
+            RendezvousKind::Cta(c) | RendezvousKind::Named(_, _, c) => self.spec.info[i].cta == c,
+            RendezvousKind::Warp(c, w) => self.spec.info[i].cta == c && self.spec.info[i].warp == w,
+            RendezvousKind::Warpgroup(c, g) => self.spec.info[i].cta == c && self.spec.info[i].warp / 4 == g,
             RendezvousKind::Cluster => true,
         };
-        let missing: Vec<String> = (0..self.info.len())
+        let missing: Vec<String> = (0..self.spec.info.len())
             .filter(|&i| i as u32 != a && scope(i) && !m.who.contains(i as AgentId))
             .map(|i| {
                 let name = self.agent_name(i as AgentId);
-                if self.agents[i].ended {
+                if self.agents[i as AgentId].ended {
                     format!("{name} (ended)")
                 } else {
-                    format!("{name} (at line {})", self.prog.site(self.agents[i].pc).line)
+                    format!("{name} (at line {})", self.prog.site(self.agents[i as AgentId].pc).line)
                 }
             })
             .take(8)
@@ -230,7 +222,6 @@ impl World<'_> {
     fn explain_own(&self, a: AgentId, pc: u32) -> (String, String) {
         if let Instr::Op { op: Op::Wait(q, _), .. } = &self.prog.code[pc as usize] {
             let n = self.outstanding(a, *q);
-            let _ = StreamKind::of(*q);
             return (format!("its own {q:?} operations: {n} outstanding"), "they land".into());
         }
         ("registers that a load has not filled yet".into(), "the load lands".into())

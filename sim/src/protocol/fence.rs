@@ -6,10 +6,10 @@
 
 use crate::code::Code;
 use crate::fences::{Cover, Level};
-use crate::ir::{Class, Fence, MoveKind, Writes};
+use crate::ir::{Class, Fence, Writes};
 
 use super::AgentId;
-use super::memory::Footprint;
+use super::footprint::Footprint;
 use super::order::{Access, RowId};
 use super::stream::StreamKind;
 use super::world::World;
@@ -39,57 +39,51 @@ impl LastTouch {
 impl World<'_> {
     /// Executes a fence.
     pub(super) fn fence(&mut self, a: AgentId, kind: Fence) {
-        let row = self.agent_row(a);
+        let row = self.spec.agent_row(a);
         match kind {
             Fence::Async => {
-                if self.rules.fences.async_read == Cover::Strict {
+                if self.spec.rules.fences.async_read == Cover::Strict {
                     // The agent's own stores, and its copies where the agent makes any (streams come behind the
                     // agents).
                     let copies = self.stream_comp(a, StreamKind::Cp);
-                    self.rows.fence(row, |comp| comp == a || (comp == copies && copies > 0));
+                    self.order.fence(row, |comp| comp == a || (comp == copies && copies > 0));
                 } else {
-                    self.rows.fence(row, |_| true);
+                    self.order.fence(row, |_| true);
                 }
                 // The fence does not cover the agent's later accesses.
-                self.rows.tick(row, a);
+                self.order.tick(row, a);
             }
-            Fence::AsyncGlobal if self.followed.proxies() => {
-                if self.rules.fences.async_read == Cover::Strict {
-                    self.rows.fence_global(row, |comp| comp == a);
+            Fence::AsyncGlobal if self.spec.followed.proxies() => {
+                if self.spec.rules.fences.async_read == Cover::Strict {
+                    self.order.fence_global(row, |comp| comp == a);
                 } else {
-                    self.rows.fence_global(row, |_| true);
+                    self.order.fence_global(row, |_| true);
                 }
-                self.rows.tick(row, a);
+                self.order.tick(row, a);
             }
             Fence::Gpu => self.fence_gpu(a),
-            Fence::TmemBefore => self.rows.seal(row),
-            Fence::TmemAfter if self.tensor_fences => {
-                let opened = self.opened_row(a);
-                self.rows.join(opened, row);
+            Fence::TmemBefore => self.order.seal(row),
+            Fence::TmemAfter if self.spec.tensor_fences => {
+                let opened = self.spec.opened_row(a);
+                self.order.join(opened, row);
             }
-            Fence::Wgmma if !self.unfenced.is_empty() => self.fence_registers(a),
+            Fence::Wgmma if self.memory.checks_register_fences() => self.fence_registers(a),
             _ => {}
         }
         if matches!(kind, Fence::Async | Fence::MbarrierInit) {
             for ix in 0..self.mbars.len() {
-                if self.mbars[ix].init().is_some_and(|x| self.rows.has(row, x.epoch)) {
+                if self.mbars[ix].init().is_some_and(|x| self.order.has(row, x.epoch)) {
                     self.mbars[ix].fence_init();
                 }
             }
         }
     }
 
-    /// The access of a tensor-memory move: open until its wait, or complete at once where that rule is off.
-    pub(super) fn tensor_access(&self, a: AgentId, pc: u32, how: MoveKind, x: Access) -> Access {
-        let open = self.rules.fences.tmem_wait || !matches!(how, MoveKind::TmemLd | MoveKind::TmemSt);
-        if open { x } else { self.own_access(a, pc) }
-    }
-
     /// Checks a read `x` that is ordered after the write `w` of the same place.
     pub(super) fn fenced_read(&mut self, a: AgentId, row: RowId, f: &Footprint, w: &Access, x: &Access) {
         match self.prog.objects[f.obj as usize].class {
-            Class::Shared if self.proxies && !x.generic && w.generic && !self.rows.fenced(row, w.epoch) => {
-                let between = match self.rules.fences.async_read {
+            Class::Shared if self.spec.proxies && !x.generic && w.generic && !self.order.fenced(row, w.epoch) => {
+                let between = match self.spec.rules.fences.async_read {
                     Cover::Strict => "and their thread executed no `fence async` before it let others know",
                     _ => "with no `fence async` in between",
                 };
@@ -100,12 +94,12 @@ impl World<'_> {
                 self.find(Code::ProxyRead, a, x.pc, message, Some((w.pc, "written here".into())));
             }
             Class::Global
-                if self.rules.fences.async_read != Cover::Off
+                if self.spec.rules.fences.async_read != Cover::Off
                     && !x.generic
                     && w.generic
-                    && !self.rows.fenced_global(row, w.epoch) =>
+                    && !self.order.fenced_global(row, w.epoch) =>
             {
-                let between = match self.rules.fences.async_read {
+                let between = match self.spec.rules.fences.async_read {
                     Cover::Strict => "and their thread executed no `fence async.global` before it let others know",
                     _ => "with no `fence async.global` in between",
                 };
@@ -126,7 +120,7 @@ impl World<'_> {
             Class::Shared | Class::Mailbox | Class::Global
                 if !x.generic && e.generic && !self.covered(f.obj, row, e) =>
             {
-                let level = self.rules.fences.async_write;
+                let level = self.spec.rules.fences.async_write;
                 if level != Level::Off && !self.met(Code::ProxyWrite, x.pc, Some(e.pc)) {
                     let message = format!(
                         "the asynchronous proxy overwrites {}, which ordinary instructions used, with no `{}` in between",
@@ -143,7 +137,7 @@ impl World<'_> {
 
     /// Whether a proxy fence for an object's memory covers an access.
     fn covered(&self, obj: crate::ir::ObjId, row: RowId, e: &Access) -> bool {
-        if self.in_global(obj) { self.rows.fenced_global(row, e.epoch) } else { self.rows.fenced(row, e.epoch) }
+        if self.in_global(obj) { self.order.fenced_global(row, e.epoch) } else { self.order.fenced(row, e.epoch) }
     }
 
     /// Checks a use `x` of tensor memory that is ordered after another thread's use `e` (PTX, tcgen05 memory
@@ -151,12 +145,12 @@ impl World<'_> {
     /// thread need no fence between them.
     fn fenced_tensor(&mut self, a: AgentId, row: RowId, f: &Footprint, e: &Access, x: &Access) {
         let in_order = e.epoch.comp == x.epoch.comp || (e.agent == x.agent && e.generic);
-        if !self.tensor_fences || in_order {
+        if !self.spec.tensor_fences || in_order {
             return;
         }
         // Multiplications use the asynchronous proxy; the threads themselves move tensor memory.
-        let before = !e.generic || self.rows.sealed(row, e.epoch);
-        let after = self.rows.has(self.opened_row(x.agent), e.epoch);
+        let before = !e.generic || self.order.sealed(row, e.epoch);
+        let after = self.order.has(self.spec.opened_row(x.agent), e.epoch);
         if (before && after) || self.met(Code::TensorFence, x.pc, Some(e.pc)) {
             return;
         }
@@ -166,16 +160,14 @@ impl World<'_> {
             _ => "neither `tmem.fence before` nor `tmem.fence after` is in between",
         };
         let message = format!("uses {} after another thread; {what}", self.footprint_name(f));
-        let level = self.rules.fences.tcgen05;
+        let level = self.spec.rules.fences.tcgen05;
         self.report(level, Code::TensorFence, (a, x.pc), message, Some((e.pc, "used here".into())));
     }
 
     /// Records that an instruction other than `wgmma` used a register piece.
     pub(super) fn touch_register(&mut self, piece: usize, x: &Access) {
-        if x.generic
-            && let Some(touched) = self.unfenced.get_mut(piece)
-        {
-            *touched = LastTouch::Other;
+        if x.generic {
+            self.memory.touch(piece, LastTouch::Other);
         }
     }
 
@@ -192,7 +184,7 @@ impl World<'_> {
             for slot in 0..o.slots {
                 let f = Footprint {
                     obj: obj as u16,
-                    cta: self.info[a as usize].cta,
+                    cta: self.spec.info[a as usize].cta,
                     slot,
                     at: [0, 0],
                     forms: [0; 2],
@@ -202,7 +194,7 @@ impl World<'_> {
                     writes: Writes::Exclusive,
                 };
                 for p in self.each_piece(a, &f) {
-                    self.unfenced[p] = LastTouch::Not;
+                    self.memory.touch(p, LastTouch::Not);
                 }
             }
         }
@@ -211,7 +203,7 @@ impl World<'_> {
     /// Holds the registers of a `wgmma` to a `wgmma.fence` before the first product and after their last other use. A
     /// product of another shape is another use of its accumulator.
     pub(super) fn fenced_registers(&mut self, a: AgentId, pc: u32, left: &Footprint, acc: &Footprint) {
-        if self.unfenced.is_empty() {
+        if !self.memory.checks_register_fences() {
             return;
         }
         let shape = LastTouch::Product((acc.rows.1 - acc.rows.0) as u32, (acc.cols.1 - acc.cols.0) as u32);
@@ -220,19 +212,19 @@ impl World<'_> {
                 continue;
             }
             let bad = |t: LastTouch| t != LastTouch::Not && Some(t) != allowed;
-            if let Some(p) = self.each_piece(a, f).find(|p| bad(self.unfenced[*p])) {
-                let t = &self.pieces[p].trace;
+            if let Some(p) = self.each_piece(a, f).find(|p| bad(self.memory.last_touches()[*p])) {
+                let t = &self.memory[p].trace;
                 // An accumulator that `zero` clears is listed as a write and is not a use.
-                let product = matches!(self.unfenced[p], LastTouch::Product(..));
+                let product = matches!(self.memory.last_touches()[p], LastTouch::Product(..));
                 let used = t.reads.iter().chain(&t.write).rfind(|x| x.generic || product);
                 let used = used.map(|x| (x.pc, "used here".to_string()));
                 let since = if used.is_some() { "since it was last used" } else { "before the first product" };
                 let message = format!("uses {} with no `wgmma.fence` {since}", self.footprint_name(f));
-                self.report(self.rules.fences.wgmma, Code::WgmmaFence, (a, pc), message, used);
+                self.report(self.spec.rules.fences.wgmma, Code::WgmmaFence, (a, pc), message, used);
             }
         }
         for p in self.each_piece(a, acc) {
-            self.unfenced[p] = shape;
+            self.memory.touch(p, shape);
         }
     }
 }

@@ -8,12 +8,67 @@ use crate::timeline::Lanes;
 
 use super::AgentId;
 use super::step::Step;
-use super::world::{Fault, World};
+use super::world::{Fault, WaitTarget, World};
+
+/// What the steps of a world found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Results {
+    findings: Vec<Finding>,
+    /// The first arrival that nothing orders after the end of the phase or generation before: agent, instruction,
+    /// target.
+    unordered: Option<(AgentId, u32, WaitTarget)>,
+    /// Number of reads of tiles that state an expectation, and of all reads of tiles.
+    reads: (u64, u64),
+}
+
+impl Results {
+    /// Whether an arrival that another schedule could count elsewhere was noted.
+    pub(super) fn is_unordered(&self) -> bool {
+        self.unordered.is_some()
+    }
+
+    /// Notes an arrival that another schedule could count elsewhere. The first one is kept.
+    pub(super) fn note_unordered(&mut self, a: AgentId, pc: u32, on: WaitTarget) {
+        self.unordered.get_or_insert((a, pc, on));
+    }
+
+    /// Counts a read of a tile, and whether it states an expectation.
+    pub(super) fn count_read(&mut self, expects: bool) {
+        self.reads.0 += expects as u64;
+        self.reads.1 += 1;
+    }
+
+    /// Number of reads of tiles that state an expectation, and of all reads of tiles.
+    pub(super) fn reads(&self) -> (u64, u64) {
+        self.reads
+    }
+}
 
 impl World<'_> {
+    /// All findings so far, in order.
+    pub fn findings(&self) -> &[Finding] {
+        &self.results.findings
+    }
+
+    /// Takes all findings.
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.results.findings)
+    }
+
+    /// Gives a time in cycles to the findings that have none.
+    pub fn date_findings(&mut self, cycle: f64) {
+        self.results.findings.iter_mut().filter(|f| f.cycle < 0.0).for_each(|f| f.cycle = cycle);
+    }
+
+    /// The first arrival that nothing orders after the end of the phase or generation before: agent, instruction,
+    /// target. Another schedule could count the arrival there, so one run does not decide for all.
+    pub fn unordered(&self) -> Option<(AgentId, u32, WaitTarget)> {
+        self.results.unordered
+    }
+
     /// An agent's name, such as `math w4`, with lanes and CTA where these matter.
     pub fn agent_name(&self, a: AgentId) -> String {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         let role = self.prog.role_of(who.warp).map_or("", |r| r.name.as_str());
         let mut s = if role.is_empty() { format!("warp {}", who.warp) } else { format!("{role} w{}", who.warp) };
         match who.lanes {
@@ -32,7 +87,7 @@ impl World<'_> {
     pub(super) fn met(&mut self, code: Code, pc: u32, other: Option<u32>) -> bool {
         let (site, other) = (self.prog.at[pc as usize], other.map(|pc| self.prog.at[pc as usize]));
         let same = |f: &&mut Finding| f.code == code && f.site == site && f.other.as_ref().map(|o| o.0) == other;
-        let found = self.findings.iter_mut().find(same);
+        let found = self.results.findings.iter_mut().find(same);
         found.is_some_and(|f| {
             f.times += 1;
             true
@@ -45,19 +100,19 @@ impl World<'_> {
         let other = other.map(|(pc, text)| (self.prog.at[pc as usize], text));
         let (kind, agent) = (code.kind(), String::new());
         let new = Finding { code, kind, message, site, other, agent, cycle: -1.0, times: 1, note: false };
-        if let Some(f) = self.findings.iter_mut().find(|f| f.same_places(&new)) {
+        if let Some(f) = self.results.findings.iter_mut().find(|f| f.same_places(&new)) {
             f.times += 1;
             return;
         }
         let agent = self.agent_name(a);
-        self.findings.push(Finding { agent, ..new });
+        self.results.findings.push(Finding { agent, ..new });
     }
 
     /// Records a note: worth knowing, but not a fault.
     pub(super) fn note(&mut self, code: Code, a: AgentId, pc: u32, message: String, other: Option<(u32, String)>) {
-        let before = self.findings.len();
+        let before = self.results.findings.len();
         self.find(code, a, pc, message, other);
-        for f in &mut self.findings[before..] {
+        for f in &mut self.results.findings[before..] {
             f.note = true;
         }
     }

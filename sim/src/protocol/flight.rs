@@ -5,8 +5,9 @@ use smallvec::SmallVec;
 use crate::code::Code;
 
 use super::AgentId;
-use super::mbarrier::{MbarIx, Signal};
-use super::memory::Footprint;
+use super::footprint::Footprint;
+use super::mbarrier::{Arrival, MbarIx, Signal};
+use super::observer::Observer;
 use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
 use super::world::{WaitTarget, World};
@@ -75,31 +76,84 @@ impl Flight {
     }
 }
 
+/// The flights of a cluster, by index.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    slots: Vec<Option<Flight>>,
+    /// Empty slots. The newest is used first.
+    free: Vec<FlightId>,
+    /// Number of flights.
+    count: u32,
+}
+
+clone_by_field!(Flights { slots, free, count });
+
+impl Flights {
+    /// Adds a flight.
+    pub(super) fn add(&mut self, f: Flight) -> FlightId {
+        self.count += 1;
+        if let Some(id) = self.free.pop() {
+            self.slots[id as usize] = Some(f);
+            id
+        } else {
+            self.slots.push(Some(f));
+            (self.slots.len() - 1) as FlightId
+        }
+    }
+
+    /// Takes the flight of an index out.
+    fn take(&mut self, id: FlightId) -> Option<Flight> {
+        let f = self.slots.get_mut(id as usize).and_then(Option::take)?;
+        self.free.push(id);
+        self.count -= 1;
+        Some(f)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: FlightId) -> Option<&Flight> {
+        self.slots.get(id as usize).and_then(Option::as_ref)
+    }
+
+    pub(super) fn get_mut(&mut self, id: FlightId) -> Option<&mut Flight> {
+        self.slots.get_mut(id as usize).and_then(Option::as_mut)
+    }
+
+    /// All slots, in order of their indices.
+    #[inline]
+    pub(super) fn slots(&self) -> &[Option<Flight>] {
+        &self.slots
+    }
+
+    /// All flights, in order of their indices.
+    #[inline]
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Flight> {
+        self.slots.iter().flatten()
+    }
+
+    /// Number of flights.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+}
+
 impl World<'_> {
     /// What an agent has done, for agents that will wait for a copy issued now; nothing where order in time is not kept
     /// apart. The agent's clock advances, since the copy says nothing of later operations.
     pub(super) fn issued(&mut self, a: AgentId) -> Option<RowId> {
-        self.rows.keeps_time().then(|| {
-            let row = self.rows.snapshot(self.agent_row(a));
-            self.rows.tick(self.agent_row(a), a);
+        self.order.keeps_time().then(|| {
+            let row = self.order.snapshot(self.spec.agent_row(a));
+            self.order.tick(self.spec.agent_row(a), a);
             row
         })
     }
 
     pub(super) fn launch(&mut self, f: Flight) -> FlightId {
-        self.in_flight += 1;
-        if let Some(id) = self.free_flights.pop() {
-            self.flights[id as usize] = Some(f);
-            id
-        } else {
-            self.flights.push(Some(f));
-            (self.flights.len() - 1) as FlightId
-        }
+        self.flights.add(f)
     }
 
     /// The flight of this index, if the flight has not landed.
     pub fn flight(&self, id: FlightId) -> Option<&Flight> {
-        self.flights.get(id as usize).and_then(Option::as_ref)
+        self.flights.get(id)
     }
 
     /// The agent that owns a flight's stream, and the stream; `None` for copies that only signal a barrier.
@@ -110,7 +164,7 @@ impl World<'_> {
 
     /// Flights that have not landed, by index.
     pub fn flight_ids(&self) -> impl Iterator<Item = FlightId> + '_ {
-        (0..self.flights.len() as FlightId).filter(|id| self.flights[*id as usize].is_some())
+        (0..).zip(self.flights.slots()).filter(|(_, f)| f.is_some()).map(|(id, _)| id)
     }
 
     /// A flight's stream and the number of its last instruction there; the least number lands first.
@@ -134,7 +188,7 @@ impl World<'_> {
 
     /// The effects of the flights as numbers, in an order that does not depend on their indices.
     pub fn flights_fingerprint(&self, out: &mut Vec<u64>) {
-        let mut list: Vec<_> = self.flights.iter().flatten().collect();
+        let mut list: Vec<_> = self.flights.iter().collect();
         list.sort_by_key(|f| (f.agent, f.pc, f.streams.clone(), f.delivers.clone(), f.arrives.clone()));
         for f in list {
             out.push((f.agent as u64) << 32 | f.pc as u64);
@@ -145,24 +199,28 @@ impl World<'_> {
     }
 
     /// Ends an operation in flight: its stream advances, its barriers are signaled, its registers are ready. The caller
-    /// keeps the order within each stream.
-    pub fn land(&mut self, id: FlightId) {
-        let Some(f) = self.flights.get_mut(id as usize).and_then(Option::take) else { return };
-        self.free_flights.push(id);
-        self.in_flight -= 1;
+    /// keeps the order within each stream. The observer receives what the landing did.
+    pub fn land(&mut self, id: FlightId, observer: &mut impl Observer) {
+        self.journal.begin(observer);
+        self.end_flight(id);
+        self.journal.report(observer);
+    }
+
+    fn end_flight(&mut self, id: FlightId) {
+        let Some(f) = self.flights.take(id) else { return };
         if let Some(footprint) = &f.fills {
             for p in self.each_piece(f.agent, footprint) {
-                self.filling[p] = self.filling[p].saturating_sub(1);
+                self.memory.end_fill(p);
             }
             // The registers are the warp's: both its lane classes may wait for them.
             let rest = self.rest_of(f.agent);
-            self.touched.push(WaitTarget::Own(rest));
-            if self.info[rest as usize].lanes.is_some() {
-                self.touched.push(WaitTarget::Own(rest - 1));
+            self.journal.changed(WaitTarget::Own(rest));
+            if self.spec.info[rest as usize].lanes.is_some() {
+                self.journal.changed(WaitTarget::Own(rest - 1));
             }
         }
         for &(p, v) in &f.posts {
-            self.mail[p] = v;
+            self.memory.post_word(p, v);
         }
         for &(kind, seq) in &f.streams {
             let owner = self.stream_owner(f.agent, kind);
@@ -170,18 +228,18 @@ impl World<'_> {
             match kind {
                 StreamKind::Wgmma => self.wake_group(owner),
                 // Both lane classes of a split warp wait for the flight.
-                StreamKind::TmemLd | StreamKind::TmemSt if self.info[owner as usize].lanes.is_some() => {
-                    self.touched.push(WaitTarget::Own(owner - 1));
+                StreamKind::TmemLd | StreamKind::TmemSt if self.spec.info[owner as usize].lanes.is_some() => {
+                    self.journal.changed(WaitTarget::Own(owner - 1));
                 }
                 _ => {}
             }
         }
         for &(bar, bytes, phase) in &f.delivers {
-            let epoch = Epoch { comp: self.mbar_comp(bar), clock: phase + 1 };
+            let epoch = Epoch { comp: self.spec.mbar_comp(bar), clock: phase + 1 };
             self.signaled(bar, Signal { epoch, phase, agent: f.agent, pc: f.pc });
             if let Some(r) = f.issued_after {
-                let row = self.mbar_row(bar);
-                self.rows.follow(row, r);
+                let row = self.spec.mbar_row(bar);
+                self.order.follow(row, r);
             }
             self.deliver(f.agent, f.pc, bar, bytes, phase);
         }
@@ -198,20 +256,21 @@ impl World<'_> {
             if let Some(n) = f.expects {
                 self.expect(f.agent, f.pc, bar, n);
             }
-            let hidden = f.cta_scope && self.mbar_cta(bar) != self.info[f.agent as usize].cta;
+            let hidden = f.cta_scope && self.mbar_cta(bar) != self.spec.info[f.agent as usize].cta;
             if let (true, Some(r)) = (hidden, f.releases) {
-                let row = self.mbar_row(bar);
-                self.rows.follow(row, r);
+                let row = self.spec.mbar_row(bar);
+                self.order.follow(row, r);
             }
-            self.arrive(f.agent, f.pc, bar, count, (f.releases.filter(|_| !hidden), f.follows));
+            let release = f.releases.filter(|_| !hidden);
+            self.arrive(f.agent, f.pc, bar, Arrival { count, release, epoch: f.follows });
         }
         for r in [f.releases, f.issued_after].into_iter().flatten() {
-            self.rows.release(r);
+            self.order.release(r);
         }
     }
 
     pub(super) fn cta_ended(&self, cta: u32) -> bool {
-        (0..self.info.len()).all(|i| self.info[i].cta != cta || self.agents[i].ended)
+        (0..self.spec.info.len()).all(|i| self.spec.info[i].cta != cta || self.agents[i as AgentId].ended)
     }
 
     /// Remembers a signal until its CTA ends. A CTA may not end before the operations that signal its barriers
@@ -242,7 +301,7 @@ impl World<'_> {
             let message =
                 format!("signals {}, and nothing in CTA {cta} waits for it before it ends", self.mbar_name(bar));
             // A signal of bytes has the barrier's own clock.
-            let code = if s.epoch.comp == self.mbar_comp(bar) { Code::ExitBytes } else { Code::ExitSignal };
+            let code = if s.epoch.comp == self.spec.mbar_comp(bar) { Code::ExitBytes } else { Code::ExitSignal };
             self.find(code, s.agent, s.pc, message, None);
         }
     }
@@ -250,14 +309,15 @@ impl World<'_> {
     /// The last agent of a CTA has ended: shared memory that the CTA's bulk stores may still read is gone (PTX,
     /// cp.async.bulk). Working kernels leave this wait out (ThunderKittens), so the finding is a note.
     pub(super) fn leave_stores(&mut self, cta: u32) {
-        let here = |i: &AgentId| self.info[*i as usize].cta == cta;
-        let comps: Vec<u32> = (0..self.info.len() as AgentId)
+        let here = |i: &AgentId| self.spec.info[*i as usize].cta == cta;
+        let comps: Vec<u32> = (0..self.spec.info.len() as AgentId)
             .filter(here)
             .map(|i| self.stream_comp(i, StreamKind::BulkRead))
             .filter(|comp| *comp > 0)
             .collect();
-        let known = |e| (0..self.info.len() as AgentId).filter(here).any(|i| self.rows.has(self.agent_row(i), e));
-        let open = self.pieces.iter().flat_map(|p| &p.trace.reads);
+        let known =
+            |e| (0..self.spec.info.len() as AgentId).filter(here).any(|i| self.order.has(self.spec.agent_row(i), e));
+        let open = self.memory.pieces().iter().flat_map(|p| &p.trace.reads);
         let open = open.filter(|r| comps.contains(&r.epoch.comp) && !known(r.epoch)).map(|r| (r.agent, r.pc));
         let open: std::collections::BTreeSet<_> = open.collect();
         for (a, pc) in open {
@@ -267,9 +327,9 @@ impl World<'_> {
     }
 
     fn wake_group(&mut self, lead: AgentId) {
-        for i in 0..self.info.len() {
-            if self.group_lead[i] == lead {
-                self.touched.push(WaitTarget::Own(i as AgentId));
+        for i in 0..self.spec.info.len() {
+            if self.spec.group_lead[i] == lead {
+                self.journal.changed(WaitTarget::Own(i as AgentId));
             }
         }
     }

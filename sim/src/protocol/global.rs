@@ -13,11 +13,12 @@ use crate::ir::{Binary, Class, Instr, MoveKind, ObjId, Op, Program};
 use crate::report::FindingKind;
 
 use super::AgentId;
+use super::counters::Counter;
 use super::eval::Decision;
-use super::memory::Footprint;
+use super::footprint::Footprint;
+use super::op::global_place;
 use super::order::Access;
 use super::place::FormId;
-use super::walk::global;
 use super::world::World;
 
 /// A rectangle of elements: the first row and column, and one past the last of each.
@@ -51,6 +52,30 @@ pub(super) struct Region {
     pub(super) access: Access,
 }
 
+/// The state of global memory that a cluster uses.
+#[derive(Debug)]
+pub(super) struct GlobalState {
+    /// Words that are used as counters.
+    pub(super) counters: Vec<Counter>,
+    /// Accesses to followed matrices that later accesses can conflict with, oldest first, by object.
+    pub(super) regions: Vec<Vec<Region>>,
+    /// Tiles that `clc` hands out, last first.
+    pub(super) more_tiles: Vec<i64>,
+}
+
+clone_by_field!(GlobalState { counters, regions, more_tiles });
+
+impl GlobalState {
+    /// Before the first step: this many counters and objects, and the tiles to hand out in order.
+    pub(super) fn new(counters: usize, objects: usize, more_tiles: &[i64]) -> GlobalState {
+        GlobalState {
+            counters: vec![Counter::default(); counters],
+            regions: vec![Vec::new(); objects],
+            more_tiles: more_tiles.iter().rev().copied().collect(),
+        }
+    }
+}
+
 /// The use of each global matrix of a program, by object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GlobalMatrices {
@@ -67,7 +92,7 @@ impl GlobalMatrices {
         let (mut read, mut written, mut by_proxy) = (vec![false; n], vec![false; n], vec![false; n]);
         for i in &prog.code {
             let Instr::Op { op, .. } = i else { continue };
-            let Some((place, write)) = global(prog, op) else { continue };
+            let Some((place, write)) = global_place(prog, op) else { continue };
             let obj = place.obj as usize;
             if write {
                 written[obj] = true
@@ -119,21 +144,21 @@ impl World<'_> {
     /// Returns whether the access is an unordered second write of the same elements.
     pub(super) fn touch_global(&mut self, a: AgentId, f: &Footprint, elements: bool, x: Access, write: bool) -> bool {
         let obj = f.obj as usize;
-        if !self.followed.matrices.get(obj).is_some_and(|followed| *followed) {
+        if !self.spec.followed.matrices.get(obj).is_some_and(|followed| *followed) {
             return false;
         }
         let rect = self.rectangle(f, elements);
         if !write {
-            self.stored_is_read(f.obj, &rect);
+            self.memory.coverage.note_read(f.obj, &rect);
         }
-        if self.rows.is_off() {
+        if self.order.is_off() {
             return false;
         }
         let mut twice = false;
-        let row = self.agent_row(a);
-        let mut list = std::mem::take(&mut self.regions[obj]);
+        let row = self.spec.agent_row(a);
+        let mut list = std::mem::take(&mut self.global.regions[obj]);
         for r in list.iter().filter(|r| write || r.write) {
-            if let Some(place) = &self.place {
+            if let Some(place) = &self.spec.place {
                 // The representative of a cell decides whether the rectangles overlap.
                 let apart = |i: usize| place.fixed(x.pc, 0, place.minus(f.forms[i], r.forms[i]));
                 (0..2).filter(|i| f.forms[*i] != r.forms[*i]).for_each(apart);
@@ -157,25 +182,18 @@ impl World<'_> {
             !(replaced && self.covers(&rect, &r.rect) || self.known_to_all(f.obj, &r.access))
         });
         list.push(Region { rect, forms: f.forms, write, access: x });
-        self.regions[obj] = list;
+        self.global.regions[obj] = list;
         twice
     }
 
     /// Whether every running agent is ordered after an access, and past the fence that the access may need. No later
     /// access can then conflict with it.
     fn known_to_all(&self, obj: ObjId, x: &Access) -> bool {
-        let fences = x.generic && self.followed.by_proxy[obj as usize];
-        (0..self.info.len()).filter(|i| !self.agents[*i].ended).all(|i| {
-            let row = self.agent_row(i as AgentId);
-            self.rows.has(row, x.epoch) && (!fences || self.rows.fenced_global(row, x.epoch))
+        let fences = x.generic && self.spec.followed.by_proxy[obj as usize];
+        (0..self.spec.info.len()).filter(|i| !self.agents[*i as AgentId].ended).all(|i| {
+            let row = self.spec.agent_row(i as AgentId);
+            self.order.has(row, x.epoch) && (!fences || self.order.fenced_global(row, x.epoch))
         })
-    }
-
-    /// Elements that are stored and read again may be stored once more: the matrix is a workspace.
-    fn stored_is_read(&mut self, obj: ObjId, rect: &Rect) {
-        for s in self.stored.iter_mut().filter(|s| s.obj == obj) {
-            s.read |= rect.meets(&Rect { rows: s.rows, cols: s.cols });
-        }
     }
 
     /// Whether an object is a global matrix.

@@ -1,4 +1,5 @@
-//! The lanes of a warp: whether all lanes have come as far as the lane that arrives for them.
+//! The lanes of a warp: which of its agents perform an operation, and whether all lanes have come as far as the lane that
+//! arrives for them.
 //!
 //! The lanes of a warp that is one agent are taken to be in step. PTX promises that only after an instruction that the
 //! lanes execute together (`__syncwarp`, any `.aligned` instruction). The rule `warp-arrive` asks for such an
@@ -11,26 +12,15 @@
 
 use crate::code::Code;
 use crate::fences::Level;
-use crate::ir::{ArrivalsPer, Fence, Instr, MbarId, MmaKind, MoveKind, Op, Program, Queue};
+use crate::ir::{ArrivalsPer, Instr, MbarId, Op, Program};
+use crate::timeline::Lanes;
 
 use super::AgentId;
-use super::world::{Agent, World};
-
-/// Whether lanes execute an operation together, or each lane reads, writes or waits for itself. Neither, where the
-/// operation does nothing that an arrival speaks for.
-fn together(op: &Op) -> Option<bool> {
-    Some(match op {
-        Op::Barrier(_) | Op::Named { .. } | Op::WarpSync | Op::Elect => true,
-        Op::ClusterArrive { .. } | Op::ClusterWait => true,
-        Op::TmemAlloc { .. } | Op::TmemDealloc { .. } | Op::Regs { .. } | Op::Fence(Fence::Wgmma) => true,
-        Op::Commit(Queue::Wgmma) | Op::Wait(Queue::Wgmma | Queue::TmemLd | Queue::TmemSt, _) => true,
-        Op::Mma { kind: MmaKind::Warp | MmaKind::Wgmma, .. } => true,
-        Op::Move { how: MoveKind::TmemLd | MoveKind::TmemSt, .. } => true,
-        Op::Move { .. } | Op::Put { .. } | Op::Get { .. } | Op::MbarWait { .. } | Op::Wait(..) => false,
-        Op::Counter { .. } => false,
-        _ => return None,
-    })
-}
+use super::agents::Agent;
+use super::op::{Aligned, instruction};
+use super::order::Epoch;
+use super::step::{Blocked, StepEffect};
+use super::world::World;
 
 /// Whether an agent that waits for an mbarrier at an instruction can wait for that mbarrier again. A lane that is late
 /// with the first wait can then miss its phase.
@@ -41,16 +31,104 @@ pub fn waits_again(prog: &Program, pc: u32, bar: MbarId) -> bool {
 }
 
 impl World<'_> {
+    /// Performs one operation for an agent, or returns why the operation cannot be performed yet. A blocked operation
+    /// changes nothing but the arrival that it counted.
+    pub(super) fn perform(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<StepEffect, Blocked> {
+        let me = self.spec.info[a as usize].lanes;
+        if me.is_none() || self.spec.elected_at[pc as usize] {
+            let effect = self.execute(a, pc, op)?;
+            if !self.spec.elected_at[pc as usize] {
+                self.keeps_step(a, pc, op);
+            }
+            return Ok(effect);
+        }
+        // A split warp. Operations in step (`.sync.aligned`) join its lanes and are performed once. Operations of
+        // single lanes are performed by the class that has nearly all lanes, so that the elected lane's own order stays
+        // separate.
+        match instruction(op, |i| i.aligned()) {
+            Aligned::Warp => {
+                if !self.agents[a].performs_for_warp && !self.join_warp(a, pc)? {
+                    self.passes(a, pc, op);
+                    return Ok(StepEffect::Nothing);
+                }
+                self.agents[a].performs_for_warp = true;
+                let rest = self.rest_of(a);
+                if rest != a {
+                    let (mine, other) = (self.spec.agent_row(a), self.spec.agent_row(rest));
+                    self.order.join(other, mine);
+                    // The rest has not seen the elected lane's next operations.
+                    self.order.tick(mine, a);
+                }
+                let effect = self.execute(rest, pc, op)?;
+                self.agents[a].performs_for_warp = false;
+                self.passes(a, pc, op);
+                Ok(effect)
+            }
+            Aligned::Lanes if me == Some(Lanes::Elected) => {
+                self.passes(a, pc, op);
+                Ok(StepEffect::Nothing)
+            }
+            _ => {
+                let effect = self.execute(a, pc, op)?;
+                self.passes(a, pc, op);
+                Ok(effect)
+            }
+        }
+    }
+
+    /// The agent of a warp that holds all lanes, or all lanes but the elected one.
+    pub(super) fn rest_of(&self, a: AgentId) -> AgentId {
+        if self.spec.info[a as usize].lanes == Some(Lanes::Elected) { a + 1 } else { a }
+    }
+
+    /// Performs one operation for all lanes of an agent.
+    fn execute(&mut self, a: AgentId, pc: u32, op: &Op) -> Result<StepEffect, Blocked> {
+        instruction(op, |i| i.step(self, a, pc))
+    }
+
+    /// Number of threads that execute an instruction one by one.
+    pub(super) fn lanes(&self, a: AgentId, pc: u32) -> u32 {
+        if self.spec.elected_at[pc as usize] {
+            return 1;
+        }
+        match self.spec.info[a as usize].lanes {
+            None => self.spec.rules.warp_size,
+            Some(Lanes::Elected) => 1,
+            Some(Lanes::Rest) => self.spec.rules.warp_size - 1,
+        }
+    }
+
+    /// Whether a warp is the first of its role, or of its member of the role.
+    pub(super) fn leads(&self, warp: u32) -> bool {
+        match self.prog.role_of(warp) {
+            Some(r) => {
+                let size = (r.warps.count_ones() / r.members.max(1)).max(1);
+                (r.warps & ((1u64 << warp) - 1)).count_ones().is_multiple_of(size)
+            }
+            None => warp == 0,
+        }
+    }
+
+    /// What an agent has done so far, as a row for a signal that arrives later. The agent's clock advances.
+    pub(super) fn released(&mut self, a: AgentId, with: Option<Epoch>) -> u32 {
+        let row = self.order.snapshot(self.spec.agent_row(a));
+        if let Some(e) = with {
+            self.order.raise(row, e.comp, e.clock);
+        }
+        self.order.tick(self.spec.agent_row(a), a);
+        row
+    }
+
     /// An agent comes to an `elect:` block.
     pub(super) fn diverge(&mut self, a: AgentId) {
-        if self.info[a as usize].lanes.is_some() {
-            self.agents[a as usize].diverged = true;
+        if self.spec.info[a as usize].lanes.is_some() {
+            self.agents[a].diverged = true;
         }
     }
 
     /// An agent passed a rendezvous that joins the lanes of its warp. `orders`: each class knows what the other did.
     pub(super) fn converge(&mut self, a: AgentId, orders: bool) {
-        let agent = &mut self.agents[a as usize];
+        let agent = &mut self.agents[a];
         agent.diverged = false;
         agent.unmet &= !orders;
     }
@@ -58,46 +136,36 @@ impl World<'_> {
     /// A lane class of a split warp passed an operation outside of `elect:` blocks.
     pub(super) fn passes(&mut self, a: AgentId, pc: u32, op: &Op) {
         self.keeps_step(a, pc, op);
-        if self.agents[a as usize].unmet {
+        if self.agents[a].unmet {
             return;
         }
-        self.agents[a as usize].unmet = match op {
-            // The class with nearly all lanes performs what joined lanes do together. Each class waits for itself.
-            Op::Mma { kind, .. } => *kind == MmaKind::Warp,
-            Op::Move { how, .. } => {
-                !(matches!(how, MoveKind::TmemLd | MoveKind::TmemSt) && self.rules.fences.tmem_wait)
-            }
-            Op::Arrive { per, .. } => *per == ArrivalsPer::Thread,
-            Op::Wait(q, _) => !matches!(q, Queue::Wgmma | Queue::TmemLd | Queue::TmemSt),
-            Op::MbarWait { bar, .. } => waits_again(self.prog, pc, bar.bar),
-            Op::Put { .. } | Op::Get { .. } | Op::CpArrive { .. } | Op::Expect { .. } => true,
-            _ => false,
-        };
+        // The class with nearly all lanes performs what joined lanes do together.
+        self.agents[a].unmet = instruction(op, |i| i.sets_apart(self, pc));
     }
 
     /// Whether an agent is a lane class of a warp in step, one lane of which arrives for all lanes here.
     pub(super) fn arrives_in_step(&self, a: AgentId, pc: u32, per: ArrivalsPer) -> bool {
-        let (me, agent) = (self.info[a as usize], &self.agents[a as usize]);
-        let joined = me.lanes.is_some() && !agent.diverged && agent.unmet && !self.elected_at[pc as usize];
+        let (me, agent) = (self.spec.info[a as usize], &self.agents[a]);
+        let joined = me.lanes.is_some() && !agent.diverged && agent.unmet && !self.spec.elected_at[pc as usize];
         joined && (per == ArrivalsPer::Warp || (per == ArrivalsPer::Once && self.leads(me.warp)))
     }
 
     /// Records that a whole warp performed an operation.
     pub(super) fn keeps_step(&mut self, a: AgentId, pc: u32, op: &Op) {
-        if self.rules.fences.warp_arrive != Level::Off
-            && let Some(together) = together(op)
+        if self.spec.rules.fences.warp_arrive != Level::Off
+            && let Some(together) = instruction(op, |i| i.together())
         {
-            self.agents[a as usize].last_unjoined = (!together).then_some(pc);
+            self.agents[a].last_unjoined = (!together).then_some(pc);
         }
     }
 
     /// One lane arrives for its warp: the other lanes must have done what came before.
     pub(super) fn speaks_for_all(&mut self, a: AgentId, pc: u32, per: ArrivalsPer) {
-        let Agent { last_unjoined: Some(last), diverged: false, .. } = self.agents[a as usize] else { return };
-        if per != ArrivalsPer::Thread && !self.elected_at[pc as usize] {
+        let Agent { last_unjoined: Some(last), diverged: false, .. } = self.agents[a] else { return };
+        if per != ArrivalsPer::Thread && !self.spec.elected_at[pc as usize] {
             let message = "arrives by one lane, and the others may still be at what came before: no `warp.sync`, nor anything \
                            else that lanes execute together, is in between";
-            let level = self.rules.fences.warp_arrive;
+            let level = self.spec.rules.fences.warp_arrive;
             self.report(level, Code::LaneArrive, (a, pc), message.to_string(), Some((last, "what came before".into())));
         }
     }

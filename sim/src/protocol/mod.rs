@@ -7,19 +7,40 @@
 //! ```text
 //!              step(agent)                         land(flight)
 //!   agents ───────────────▶ World ◀───────────────────────────── flights
-//!                             │  agents      program counter, variables
-//!                             │  mbars       phase, pending, tx                       (mbarrier/)
-//!                             │  rendezvous  CTA, named, warp, cluster barriers       (rendezvous.rs)
-//!                             │  streams     groups and counters, in order            (stream.rs)
-//!                             │  memory      which tile version each piece holds      (memory.rs)
-//!                             │  counters    words of global memory that are waited for (counters.rs)
-//!                             │  regions     recent accesses to global matrices       (global.rs)
-//!                             └─ order       happens-before; races show here          (order.rs, races.rs)
+//!                             │  spec        facts that steps do not change, shared by copies   (spec.rs)
+//!                             │  agents      program counters, variables                        (agents.rs)
+//!                             │  mbars       phase, pending, tx                                 (mbarrier/)
+//!                             │  rendezvous  CTA, numbered, warp, cluster barriers              (rendezvous.rs)
+//!                             │  streams     groups and counts, in order                        (stream.rs)
+//!                             │  memory      which tile version each piece holds                (memory.rs, coverage.rs)
+//!                             │  registers   pools that `setmaxnreg` changes                    (op/registers.rs)
+//!                             │  flights     asynchronous operations                            (flight.rs)
+//!                             │  global      counters, accesses to matrices, tiles of `clc`     (global.rs, counters.rs)
+//!                             │  order       happens-before; races show here                    (order.rs, races.rs)
+//!                             └─ results     findings                                           (findings.rs)
 //! ```
+//!
+//! What an instruction does is in the file of its family (`op/`). A step returns its result. An [`Observer`] receives
+//! the objects that changed, and on request the pieces accessed and the decisions made.
 //!
 //! Asynchronous operations complete by one of three mechanisms, and every wait is a wait on one of them. The mechanisms
 //! are an ordered stream of the agent's own (`cp.async`, `wgmma` and bulk groups, `vmcnt`, the scoreboard), a phase of
 //! an mbarrier, and a rendezvous of agents.
+
+/// Implements `Clone` field by field, so that `clone_from` reuses the allocations of every field.
+macro_rules! clone_by_field {
+    ($name:ident { $($field:ident),+ }) => {
+        impl Clone for $name {
+            fn clone(&self) -> Self {
+                $name { $($field: self.$field.clone()),+ }
+            }
+
+            fn clone_from(&mut self, from: &Self) {
+                $(self.$field.clone_from(&from.$field);)+
+            }
+        }
+    };
+}
 
 mod agents;
 mod cell;
@@ -30,28 +51,29 @@ mod explain;
 mod fence;
 mod findings;
 mod flight;
+mod footprint;
 mod forms;
 mod global;
 mod lanes;
 mod mbarrier;
 mod memory;
-mod mma;
-mod moves;
 mod named;
 mod needs;
+mod numbering;
+mod observer;
+mod op;
 mod open;
 mod order;
 mod parts;
 mod peers;
-mod perform;
 mod place;
 mod races;
 mod recur;
-mod regs;
 mod rendezvous;
 mod setup;
 mod shift;
 mod snapshot;
+mod spec;
 mod step;
 mod stream;
 mod tally;
@@ -64,9 +86,10 @@ pub use agents::{AgentId, AgentInfo, agents_of as agents};
 pub use cell::{Axis, Cell};
 pub use eval::{Decision, decisions_at_launch};
 pub use flight::{Flight, FlightId};
+pub use footprint::{Footprint, TileKey};
 pub use lanes::waits_again;
 pub use mbarrier::Mbar;
-pub use memory::{Footprint, TileKey};
+pub use observer::{Observer, StepRecord};
 pub use open::outstanding;
 pub use parts::{PartState, StatePart};
 pub use place::{FormId, Obstacle, Placement};
@@ -75,10 +98,11 @@ pub use rendezvous::RendezvousKind;
 pub use setup::elected_code;
 pub use shift::Rates;
 pub use snapshot::{Entry, Family, Snapshot};
+pub use spec::Rules;
 pub use step::{MmaEffect, MoveEffect, Step, StepEffect};
 pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
 pub use tally::{Shares, Tally, Times, dram_bytes, flops};
 pub use walk::{GridDependence, Traffic, Walker};
 pub use who::AgentSet;
-pub use world::{Rules, WaitTarget, World};
+pub use world::{WaitTarget, World};

@@ -9,31 +9,9 @@ use crate::ir::{Instr, NamedId, Op};
 use crate::timeline::Lanes;
 
 use super::AgentId;
-use super::order::Access;
-use super::rendezvous::{Rendezvous, RendezvousIx, RendezvousKind};
+use super::rendezvous::{RendezvousIx, RendezvousKind};
 use super::step::Blocked;
 use super::world::{Fault, WaitTarget, World};
-
-/// The arrivals of each numbered barrier in the open generation and in the generation before, in order of their
-/// components.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RecentArrivals {
-    /// Index of the first numbered barrier among the rendezvous; numbered barriers are the last rendezvous.
-    first: RendezvousIx,
-    pub(super) lists: Vec<[Vec<Access>; 2]>,
-}
-
-impl RecentArrivals {
-    pub(super) fn at(meets: &[Rendezvous]) -> RecentArrivals {
-        let numbered = meets.iter().filter(|m| matches!(m.kind, RendezvousKind::Named(..))).count();
-        RecentArrivals { first: (meets.len() - numbered) as RendezvousIx, lists: vec![Default::default(); numbered] }
-    }
-
-    /// The arrivals of one rendezvous; `None` where the rendezvous is not a numbered barrier.
-    pub(super) fn of(&mut self, ix: RendezvousIx) -> Option<&mut [Vec<Access>; 2]> {
-        self.lists.get_mut(ix.checked_sub(self.first)? as usize)
-    }
-}
 
 impl World<'_> {
     /// `bar.sync` and `bar.arrive`.
@@ -50,10 +28,10 @@ impl World<'_> {
         if index < 0 || index >= decl.len as i64 {
             return Err(Fault::Named { bar, index }.into());
         }
-        if threads <= 0 || threads % self.rules.warp_size as i64 != 0 {
+        if threads <= 0 || threads % self.spec.rules.warp_size as i64 != 0 {
             return Err(Fault::Threads(threads).into());
         }
-        let ix = self.rendezvous_of(RendezvousKind::Named(bar, index as u32, self.info[a as usize].cta));
+        let ix = self.rendezvous_of(RendezvousKind::Named(bar, index as u32, self.spec.info[a as usize].cta));
         let weight = self.threads_of(a);
         if sync {
             self.meet(a, pc, ix, weight, threads as u32, true)
@@ -64,8 +42,8 @@ impl World<'_> {
 
     /// Threads that an agent brings: all threads of a whole warp, or the lanes of a split warp's class.
     fn threads_of(&self, a: AgentId) -> u32 {
-        let size = self.rules.warp_size;
-        match self.info[a as usize].lanes {
+        let size = self.spec.rules.warp_size;
+        match self.spec.info[a as usize].lanes {
             None => size,
             Some(Lanes::Elected) => 1,
             Some(Lanes::Rest) => size - 1,
@@ -74,17 +52,17 @@ impl World<'_> {
 
     /// Holds an arrival to being after all arrivals of the generation before, in every schedule.
     pub(super) fn comes_in_turn(&mut self, a: AgentId, pc: u32, ix: RendezvousIx) {
-        if self.rows.is_off() {
+        if self.order.is_off() {
             return;
         }
-        let (row, generation) = (self.agent_row(a), self.meets[ix as usize].generation);
-        let knows = self.rows.reached(row, self.meet_comp(ix)) >= generation;
+        let (row, generation) = (self.spec.agent_row(a), self.rendezvous[ix as usize].generation);
+        let knows = self.order.reached(row, self.spec.meet_comp(ix)) >= generation;
         let new = self.own_access(a, pc);
-        let Some([now, before]) = self.recent_arrivals.of(ix) else { return };
+        let [now, before] = &mut self.rendezvous[ix as usize].recent;
         now.insert(now.partition_point(|x| x.epoch <= new.epoch), new);
-        let unknown = before.iter().find(|x| !knows && self.rows.reached(row, x.epoch.comp) < x.epoch.clock);
+        let unknown = before.iter().find(|x| !knows && self.order.reached(row, x.epoch.comp) < x.epoch.clock);
         if let Some(x) = unknown.copied() {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Rendezvous(ix)));
+            self.results.note_unordered(a, pc, WaitTarget::Rendezvous(ix));
             let message = format!(
                 "arrives at {}, and nothing orders it after {}, who came the time before: which of them meets the others \
                  depends on the schedule",
@@ -98,14 +76,14 @@ impl World<'_> {
     /// The numbered barrier that an agent is about to arrive at: the rendezvous, the threads that the agent brings, and
     /// the threads that the barrier is for. Used by a search, where several arrivals could come next.
     pub fn arrives_next(&self, a: AgentId) -> Option<(u32, u32, u32)> {
-        let agent = &self.agents[a as usize];
+        let agent = &self.agents[a];
         let Instr::Op { op: Op::Named { bar, index, threads, .. }, .. } = &self.prog.code[agent.pc as usize] else {
             return None;
         };
         let (index, threads) = (self.number(a, index).ok()?, self.number(a, threads).ok()?);
         let known = (0..self.prog.named[*bar as usize].len as i64).contains(&index) && threads > 0;
-        let ix =
-            known.then(|| self.rendezvous_of(RendezvousKind::Named(*bar, index as u32, self.info[a as usize].cta)))?;
+        let ix = known
+            .then(|| self.rendezvous_of(RendezvousKind::Named(*bar, index as u32, self.spec.info[a as usize].cta)))?;
         (agent.waits_in.is_none()).then(|| (ix, self.threads_of(a), threads as u32))
     }
 }

@@ -13,10 +13,11 @@
 
 use std::sync::Arc;
 
-use crate::ir::{BarRef, BarrierCta, Executors, Instr, Op, Phase, Program};
+use crate::ir::{BarrierCta, Executors, Instr, Op, Phase, Program};
 
 use super::AgentId;
 use super::mbarrier::{MbarIx, Signal, Wait};
+use super::op::{BarrierUse, instruction};
 use super::order::{Access, Epoch, RowId};
 use super::snapshot::{Entry, Family, Snapshot};
 use super::world::World;
@@ -45,10 +46,10 @@ pub(super) struct SnapshotFacts {
 
 impl SnapshotFacts {
     fn of(world: &World<'_>) -> SnapshotFacts {
-        let (agents, streams_end) = (world.info.len(), world.meet_comp(0) as usize);
-        let mut windows = vec![0; world.rows.components() as usize];
+        let (agents, streams_end) = (world.spec.info.len(), world.spec.meet_comp(0) as usize);
+        let mut windows = vec![0; world.order.components() as usize];
         windows[agents..streams_end].fill(outstanding(world.prog) + 1);
-        windows[world.mbar_comp(0) as usize..].fill(2);
+        windows[world.spec.mbar_comp(0) as usize..].fill(2);
         let by_number = |i: &Instr| matches!(i, Instr::Op { op: Op::MbarWait { phase: Phase::Absolute(_), .. }, .. });
         let numbers_phases = world.prog.code.iter().any(by_number);
         SnapshotFacts { barrier_users: barrier_users(world), windows: windows.into(), numbers_phases }
@@ -58,7 +59,7 @@ impl SnapshotFacts {
 fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
     let prog = world.prog;
     let mut users: Vec<Vec<AgentId>> = vec![Vec::new(); world.mbars.len()];
-    for (a, who) in (0..).zip(world.info.iter()) {
+    for (a, who) in (0..).zip(world.spec.info.iter()) {
         let mut pc = 0;
         while let Some(i) = prog.code.get(pc) {
             pc += 1;
@@ -69,14 +70,16 @@ fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
             };
             match i {
                 Instr::Only(head, to) if !named(head) => pc = *to as usize,
-                Instr::Op { op, .. } => each_barrier(op, &mut |bar, everywhere| {
-                    let all = everywhere || bar.at != BarrierCta::Own;
-                    let ctas = if all { 0..prog.cluster } else { who.cta..who.cta + 1 };
-                    let stages = 0..prog.mbars[bar.bar as usize].stages;
-                    for (cta, stage) in ctas.flat_map(|cta| stages.clone().map(move |stage| (cta, stage))) {
-                        let list = &mut users[world.mbar_ix(bar.bar, stage, cta) as usize];
-                        if list.last() != Some(&a) {
-                            list.push(a);
+                Instr::Op { op, .. } => instruction(op, |i| {
+                    for BarrierUse { bar, everywhere, .. } in i.barriers() {
+                        let all = everywhere || bar.at != BarrierCta::Own;
+                        let ctas = if all { 0..prog.cluster } else { who.cta..who.cta + 1 };
+                        let stages = 0..prog.mbars[bar.bar as usize].stages;
+                        for (cta, stage) in ctas.flat_map(|cta| stages.clone().map(move |stage| (cta, stage))) {
+                            let list = &mut users[world.mbar_ix(bar.bar, stage, cta) as usize];
+                            if list.last() != Some(&a) {
+                                list.push(a);
+                            }
                         }
                     }
                 }),
@@ -99,7 +102,7 @@ pub(super) struct NamedClocks {
 impl NamedClocks {
     /// The clocks that a snapshot names. The snapshot lacks only its rows.
     pub(super) fn of(world: &World<'_>, s: &Snapshot) -> NamedClocks {
-        let mut clocks = vec![Vec::new(); world.rows.components() as usize];
+        let mut clocks = vec![Vec::new(); world.order.components() as usize];
         for entry in &s.entries {
             if let Entry::Count(Family::Clock(comp), clock) = *entry
                 && clocks[comp as usize].last() != Some(&clock)
@@ -116,11 +119,11 @@ impl NamedClocks {
             list.dedup();
         }
         let mut newest: Vec<i64> = clocks.iter().map(|list| list.last().copied().unwrap_or(0)).collect();
-        for a in 0..world.info.len() as AgentId {
-            newest[a as usize] = world.rows.reached(world.agent_row(a), a) as i64;
+        for a in 0..world.spec.info.len() as AgentId {
+            newest[a as usize] = world.order.reached(world.spec.agent_row(a), a) as i64;
         }
         // A copy in flight will have written with the clock behind the open phase.
-        let mbars = world.mbar_comp(0);
+        let mbars = world.spec.mbar_comp(0);
         newest[mbars as usize..]
             .iter_mut()
             .zip(&world.mbars)
@@ -149,36 +152,22 @@ impl NamedClocks {
     }
 }
 
-/// Calls `f` on each barrier of an operation, and whether the operation uses that barrier in each CTA that a copy goes
-/// to.
-fn each_barrier(op: &Op, f: &mut impl FnMut(&BarRef, bool)) {
-    match op {
-        Op::Move { signals: Some(bar), multicast, .. } => f(bar, multicast.is_some()),
-        Op::MbarWait { bar, .. } | Op::Expect { bar, .. } | Op::Arrive { bar, .. } | Op::CpArrive { bar, .. } => {
-            f(bar, false)
-        }
-        // A tile is handed to all CTAs of the cluster.
-        Op::NextTile { signals: bar, .. } => f(bar, true),
-        Op::CommitUmma(bars) => bars.iter().for_each(|bar| f(bar, false)),
-        _ => {}
-    }
-}
-
 impl World<'_> {
     /// The facts about the program that snapshots need.
     pub(super) fn asked(&self) -> &SnapshotFacts {
-        self.asked.get_or_init(|| SnapshotFacts::of(self))
+        self.spec.asked.get_or_init(|| SnapshotFacts::of(self))
     }
 
     /// The open arrivals of the phase `back` phases before the open one. First, whether arrivals took part that no
     /// agent can know of. Second, the arrivals that some user of the barrier does not know of. Both are empty where all
     /// users know that the phase is complete.
     pub(super) fn open_arrivals(&self, ix: MbarIx, back: usize) -> (bool, Vec<Epoch>) {
-        let users = || self.asked().barrier_users[ix as usize].iter().filter(|a| !self.agents[**a as usize].ended);
-        let all = |comp: u32, clock: i64| users().all(|a| self.rows.reached(self.agent_row(*a), comp) as i64 >= clock);
+        let users = || self.asked().barrier_users[ix as usize].iter().filter(|a| !self.agents[**a].ended);
+        let all =
+            |comp: u32, clock: i64| users().all(|a| self.order.reached(self.spec.agent_row(*a), comp) as i64 >= clock);
         let list = &self.mbars[ix as usize].arrivals()[back];
         let complete = self.mbar(ix).phase as i64 + 1 - back as i64;
-        if back > 0 && all(self.mbar_comp(ix), complete) {
+        if back > 0 && all(self.spec.mbar_comp(ix), complete) {
             return (false, Vec::new());
         }
         let open = list.epochs().iter().filter(|e| !list.unsure() && !all(e.comp, e.clock as i64));
@@ -194,8 +183,8 @@ impl World<'_> {
     /// the signal's phase is complete. Order in time is enough here: no data of the signaling agent is read.
     pub(super) fn knows_signal(&self, ix: MbarIx, s: &Signal) -> bool {
         let knows = |row| {
-            let reached = |comp| self.rows.reached(row, comp);
-            reached(s.epoch.comp) >= s.epoch.clock || reached(self.mbar_comp(ix)) > s.phase
+            let reached = |comp| self.order.reached(row, comp);
+            reached(s.epoch.comp) >= s.epoch.clock || reached(self.spec.mbar_comp(ix)) > s.phase
         };
         self.rows_of(self.mbar_cta(ix)).any(knows)
     }
@@ -203,23 +192,23 @@ impl World<'_> {
     /// Accesses to the memory of a CTA that none of its agents knows of yet. One agent must know each access before the
     /// CTA ends.
     pub(super) fn open_visits(&self, cta: u32) -> Vec<&Access> {
-        self.visits[cta as usize].iter().filter(|x| !self.knows_visit(cta, x)).collect()
+        self.memory.visits(cta).iter().filter(|x| !self.knows_visit(cta, x)).collect()
     }
 
     /// Whether some agent of a CTA knows of an access to its memory.
     pub(super) fn knows_visit(&self, cta: u32, x: &Access) -> bool {
-        self.rows_of(cta).any(|row| self.rows.has(row, x.epoch))
+        self.rows_of(cta).any(|row| self.order.has(row, x.epoch))
     }
 
     fn rows_of(&self, cta: u32) -> impl Iterator<Item = RowId> {
-        let here = (0..).zip(self.info.iter()).filter(move |(_, who)| who.cta == cta);
-        here.map(|(a, _)| self.agent_row(a))
+        let here = (0..).zip(self.spec.info.iter()).filter(move |(_, who)| who.cta == cta);
+        here.map(|(a, _)| self.spec.agent_row(a))
     }
 
     /// Whether a phase of a barrier can complete before a wait for an earlier phase has passed: no arrival is ordered
     /// after that wait.
     pub(super) fn may_be_late(&self, ix: MbarIx, wait: &Wait) -> bool {
-        self.rows.reached(self.mbar_row(ix), wait.epoch.comp) < wait.epoch.clock
+        self.order.reached(self.spec.mbar_row(ix), wait.epoch.comp) < wait.epoch.clock
     }
 }
 

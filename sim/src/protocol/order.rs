@@ -29,7 +29,7 @@ pub(super) struct Epoch {
 pub(super) type RowId = u32;
 
 /// All rows, in one array.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Rows {
     /// Number of components.
     n: usize,
@@ -47,6 +47,8 @@ pub(super) struct Rows {
     /// itself.
     off: bool,
 }
+
+clone_by_field!(Rows { n, parts, timed, sealed, global, cells, free, off });
 
 impl Rows {
     pub(super) fn new(components: usize, rows: usize, timed: bool, sealed: bool, global: bool) -> Self {
@@ -68,6 +70,7 @@ impl Rows {
         self.timed.is_some()
     }
 
+    #[inline]
     pub(super) fn is_off(&self) -> bool {
         self.off
     }
@@ -81,6 +84,7 @@ impl Rows {
         self.n as u32
     }
 
+    #[inline]
     fn range(&self, r: RowId) -> std::ops::Range<usize> {
         let w = self.parts * self.n;
         r as usize * w..(r as usize + 1) * w
@@ -128,6 +132,7 @@ impl Rows {
         into.iter_mut().zip(from).for_each(|(c, v)| *c = (*c).max(*v));
     }
 
+    #[inline]
     pub(super) fn clock(&self, r: RowId, comp: u32) -> u32 {
         if self.off {
             return u32::MAX;
@@ -157,6 +162,7 @@ impl Rows {
     }
 
     /// The clock of a component that a row knows to be reached.
+    #[inline]
     pub(super) fn reached(&self, r: RowId, comp: u32) -> u32 {
         if self.off {
             return u32::MAX;
@@ -185,6 +191,7 @@ impl Rows {
         seen.into_iter().chain(self.timed.map(move |part| first + part * n))
     }
 
+    #[inline]
     pub(super) fn has(&self, r: RowId, e: Epoch) -> bool {
         self.clock(r, e.comp) >= e.clock
     }

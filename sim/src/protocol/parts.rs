@@ -5,17 +5,19 @@
 //! that world. The effect holds wherever the same parts come together again. A bare world ([`World::bare`]) keeps no
 //! happens-before, since a search makes every order itself.
 
-use crate::ir::{Class, Program};
+use crate::ir::Class;
 
 use super::AgentId;
+use super::agents::Agent;
 use super::flight::{Flight, FlightId};
+use super::footprint::TileKey;
 use super::mbarrier::Mbar;
-use super::memory::TileKey;
+use super::observer::Observer;
+use super::op::Registers;
 use super::order::{Access, Epoch};
-use super::regs::Registers;
-use super::stream::{ALL, KINDS, Stream, StreamKind};
+use super::stream::{ALL, Stream, StreamKind};
 use super::who::AgentSet;
-use super::world::{Agent, Rules, World};
+use super::world::World;
 
 /// A part of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,105 +68,36 @@ pub enum PartState {
 }
 
 impl<'p> World<'p> {
-    /// A world without happens-before. Every access is in order, and a parity test answers as the hardware does.
-    /// Findings are only the faults of this very order.
-    pub fn bare(prog: &'p Program, rules: Rules, cluster: i64) -> World<'p> {
-        let mut w = World::new(prog, rules, cluster, &[]);
-        w.rows.turn_off();
-        (w.proxies, w.tensor_fences, w.unfenced) = (false, false, Vec::new());
-        w.accesses = Some(Vec::new());
-        w
-    }
-
     /// Copies the state of another world of the same program into this world. Faster than a new copy, since existing
     /// allocations are reused.
     pub fn refresh(&mut self, from: &World<'p>) {
         let World {
             prog,
-            rules: _,
-            place: _,
-            var_forms: _,
-            mail_forms: _,
+            spec: _,
             coords: _,
-            info: _,
             agents,
-            frame: _,
-            vars,
             mbars,
-            mbar_base: _,
-            visits,
-            meets,
-            recent_arrivals,
-            group_size: _,
-            group_lead: _,
+            rendezvous,
             streams,
-            groups_kept,
-            stream_comps: _,
-            layouts: _,
-            pieces,
-            filling,
-            sums,
-            stored,
-            kept_sums,
-            reached,
-            mail,
-            tmem,
+            memory,
             registers,
             flights,
-            free_flights,
-            in_flight,
-            rows,
-            proxies: _,
-            tensor_fences: _,
-            counters,
-            grows: _,
-            followed: _,
-            regions,
-            unfenced,
-            more_tiles,
-            elected_at: _,
-            written: _,
-            phases_matter: _,
-            asked: _,
-            reads,
-            accesses,
-            decisions,
-            touched,
-            unordered,
-            findings,
+            order,
+            global,
+            journal: _,
+            results,
         } = from;
         debug_assert!(std::ptr::eq(*prog, self.prog), "of one program");
         self.agents.clone_from(agents);
-        self.vars.clone_from(vars);
         self.mbars.clone_from(mbars);
-        self.visits.clone_from(visits);
-        self.meets.clone_from(meets);
-        self.recent_arrivals.lists.clone_from(&recent_arrivals.lists);
+        self.rendezvous.clone_from(rendezvous);
         self.streams.clone_from(streams);
-        self.groups_kept = *groups_kept;
-        self.pieces.clone_from(pieces);
-        self.filling.clone_from(filling);
-        self.sums.clone_from(sums);
-        self.stored.clone_from(stored);
-        self.kept_sums.clone_from(kept_sums);
-        self.reached.clone_from(reached);
-        self.mail.clone_from(mail);
-        self.tmem.clone_from(tmem);
+        self.memory.clone_from(memory);
         self.registers.clone_from(registers);
         self.flights.clone_from(flights);
-        self.free_flights.clone_from(free_flights);
-        self.in_flight = *in_flight;
-        self.rows.clone_from(rows);
-        self.counters.clone_from(counters);
-        self.regions.clone_from(regions);
-        self.unfenced.clone_from(unfenced);
-        self.more_tiles.clone_from(more_tiles);
-        self.reads = *reads;
-        self.accesses.clone_from(accesses);
-        self.decisions.clone_from(decisions);
-        self.touched.clone_from(touched);
-        self.unordered = *unordered;
-        self.findings.clone_from(findings);
+        self.order.clone_from(order);
+        self.global.clone_from(global);
+        self.results.clone_from(results);
     }
 
     /// All parts, in a fixed order.
@@ -173,8 +106,8 @@ impl<'p> World<'p> {
         std::iter::once(StatePart::Ended)
             .chain(list(self.agents.len(), StatePart::Agent))
             .chain(list(self.mbars.len(), StatePart::Mbar))
-            .chain(list(self.meets.len(), StatePart::Rendezvous))
-            .chain(list(self.pieces.len(), StatePart::Piece))
+            .chain(list(self.rendezvous.len(), StatePart::Rendezvous))
+            .chain(list(self.memory.pieces().len(), StatePart::Piece))
             .chain(list(self.registers.len(), StatePart::Pool))
             .chain([StatePart::Tensor])
             .collect()
@@ -182,14 +115,17 @@ impl<'p> World<'p> {
 
     /// Runs an agent's control flow up to its next operation or its end. False where a number on the way has no
     /// meaning.
-    pub fn settle(&mut self, a: AgentId) -> bool {
-        match self.go_on(a) {
+    pub fn settle(&mut self, a: AgentId, observer: &mut impl Observer) -> bool {
+        self.journal.begin(observer);
+        let settled = match self.go_on(a) {
             Ok(_) => true,
             Err(f) => {
-                self.broken(a, self.agents[a as usize].pc, &f);
+                self.broken(a, self.agents[a].pc, &f);
                 false
             }
-        }
+        };
+        self.journal.report(observer);
+        settled
     }
 
     /// The agent whose part a flight belongs to: the owner of the flight's stream, or the agent that started the
@@ -214,37 +150,32 @@ impl<'p> World<'p> {
                 PartState::Ended(ended.map(|(i, _)| i as AgentId).collect())
             }
             StatePart::Agent(a) => {
-                let i = a as usize;
                 let bare = |id: &FlightId| {
                     let f = self.flight(*id)?.clone();
                     let phases = Default::default();
                     Some(Flight { releases: None, issued_after: None, epoch: None, follows: None, phases, ..f })
                 };
-                let used = ALL.iter().zip(&self.streams[i * KINDS..(i + 1) * KINDS]).filter(|(_, s)| !s.unused());
+                let used = ALL.iter().zip(self.streams.of(a)).filter(|(_, s)| !s.unused());
                 PartState::Agent(Box::new(AgentPart {
-                    agent: Agent { ended: false, ..self.agents[i].clone() },
-                    vars: self.vars[i * self.frame..(i + 1) * self.frame].to_vec(),
+                    agent: Agent { ended: false, ..self.agents[a].clone() },
+                    vars: self.agents.vars(a).to_vec(),
                     streams: used.map(|(kind, s)| (*kind, s.clone())).collect(),
                     flights: self.flights_of(a).iter().filter_map(bare).collect(),
                 }))
             }
             StatePart::Mbar(ix) => PartState::Mbar(self.mbar(ix).clone()),
             StatePart::Rendezvous(ix) => {
-                let m = &self.meets[ix as usize];
+                let m = &self.rendezvous[ix as usize];
                 PartState::Rendezvous(m.generation, m.arrived, m.needed, m.who.clone())
             }
             StatePart::Piece(p) => {
                 let p = p as usize;
-                let trace = &self.pieces[p].trace;
+                let trace = &self.memory[p].trace;
                 let written = trace.write.is_some() || !trace.over.is_empty() || !trace.atomics.is_empty();
-                PartState::Piece(self.pieces[p].holds, written, self.filling[p], self.mail[p])
+                PartState::Piece(self.memory[p].holds, written, self.memory.fills()[p], self.memory.words()[p])
             }
             StatePart::Pool(cta) => PartState::Pool(self.registers[cta as usize].clone()),
-            StatePart::Tensor => {
-                let mut list: Vec<_> = self.tmem.keys().copied().collect();
-                list.sort_unstable();
-                PartState::Tensor(list)
-            }
+            StatePart::Tensor => PartState::Tensor(self.memory.allocations()),
         }
     }
 
@@ -256,12 +187,11 @@ impl<'p> World<'p> {
                 self.agents.iter_mut().enumerate().for_each(|(i, a)| a.ended = set.contains(i as AgentId));
             }
             (StatePart::Agent(a), PartState::Agent(x)) => {
-                let i = a as usize;
-                let ended = self.agents[i].ended;
-                self.agents[i] = Agent { ended, ..x.agent.clone() };
-                self.vars[i * self.frame..(i + 1) * self.frame].copy_from_slice(&x.vars);
+                let ended = self.agents[a].ended;
+                self.agents[a] = Agent { ended, ..x.agent.clone() };
+                self.agents.vars_mut(a).copy_from_slice(&x.vars);
                 for (kind, s) in &x.streams {
-                    self.streams[i * KINDS + *kind as usize].clone_from(s);
+                    self.streams.get_mut(a, *kind).clone_from(s);
                 }
                 for f in &x.flights {
                     self.launch(f.clone());
@@ -272,35 +202,36 @@ impl<'p> World<'p> {
                 self.mbars[ix as usize].restore(m, some);
             }
             (StatePart::Rendezvous(ix), PartState::Rendezvous(generation, arrived, needed, who)) => {
-                let m = &mut self.meets[ix as usize];
+                let m = &mut self.rendezvous[ix as usize];
                 (m.generation, m.arrived, m.needed) = (*generation, *arrived, *needed);
                 m.who.clone_from(who);
                 m.first = (*arrived > 0).then(|| (who.first().unwrap_or(0), 0));
             }
             (StatePart::Piece(p), &PartState::Piece(holds, written, filling, mail)) => {
                 let p = p as usize;
-                self.pieces[p].holds = holds;
-                self.pieces[p].trace.write = written.then_some(some);
-                (self.filling[p], self.mail[p]) = (filling, mail);
+                self.memory[p].holds = holds;
+                self.memory[p].trace.write = written.then_some(some);
+                self.memory.set_fills(p, filling);
+                self.memory.post_word(p, mail);
             }
             (StatePart::Pool(cta), PartState::Pool(x)) => self.registers[cta as usize].clone_from(x),
-            (StatePart::Tensor, PartState::Tensor(list)) => self.tmem = list.iter().map(|x| (*x, some)).collect(),
+            (StatePart::Tensor, PartState::Tensor(list)) => self.memory.set_allocations(list, some),
             _ => debug_assert!(false, "{part:?} cannot hold {held:?}"),
         }
     }
 
     /// Records the pieces that a flight reads and writes until the flight lands.
     pub fn under_way(&mut self, id: FlightId, touches: Vec<(u32, bool)>) {
-        if let Some(f) = &mut self.flights[id as usize] {
+        if let Some(f) = self.flights.get_mut(id) {
             f.touches = touches;
         }
     }
 
     /// The pieces of registers that a warp of a CTA holds, in order.
     pub fn registers_of(&self, a: AgentId) -> Vec<u32> {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         let mut list = Vec::new();
-        for (l, o) in self.layouts.iter().zip(&self.prog.objects) {
+        for (l, o) in self.spec.layouts.iter().zip(&self.prog.objects) {
             if o.class == Class::Reg {
                 let each = l.slots * l.pieces;
                 let first = l.base + (who.cta * self.prog.warps + who.warp) * each;

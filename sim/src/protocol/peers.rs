@@ -7,7 +7,7 @@
 use crate::code::Code;
 use crate::ir::Class;
 
-use super::memory::Footprint;
+use super::footprint::Footprint;
 use super::order::{Access, RowId};
 use super::world::World;
 
@@ -15,7 +15,7 @@ impl World<'_> {
     /// Holds an access to the life of the CTA that owns the memory. Copies that signal an mbarrier of that CTA are held
     /// to the life of the mbarrier.
     pub(super) fn visit(&mut self, row: RowId, f: &Footprint, x: &Access) {
-        let remote = f.cta != self.info[x.agent as usize].cta && x.in_order;
+        let remote = f.cta != self.spec.info[x.agent as usize].cta && x.in_order;
         if !remote || matches!(self.prog.objects[f.obj as usize].class, Class::Global | Class::Reg) {
             return;
         }
@@ -36,17 +36,13 @@ impl World<'_> {
             self.outlasts(cta, &x);
             return;
         }
-        let list = &mut self.visits[cta as usize];
-        match list.iter_mut().find(|v| v.epoch.comp == x.epoch.comp) {
-            Some(v) => *v = x,
-            None => list.push(x),
-        }
+        self.memory.note_visit(cta, x);
     }
 
     /// The last agent of a CTA has ended: one of the CTA's agents must know of every access by other CTAs to its
     /// memory.
     pub(super) fn leave_visits(&mut self, cta: u32) {
-        for x in std::mem::take(&mut self.visits[cta as usize]) {
+        for x in self.memory.take_visits(cta) {
             self.outlasts(cta, &x);
         }
     }
@@ -54,9 +50,9 @@ impl World<'_> {
     /// Whether this row knows that a CTA has started. The row knows one of the CTA's agents, or a completed generation
     /// of the cluster barrier, where every thread arrives. Visibility of data is not needed.
     fn knows_start(&self, row: RowId, cta: u32) -> bool {
-        let met = self.meet_comp(self.prog.cluster);
-        let heard = |i: usize| self.info[i].cta == cta && self.rows.reached(row, i as u32) > 0;
-        self.rows.reached(row, met) > 0 || (0..self.info.len()).any(heard)
+        let met = self.spec.meet_comp(self.prog.cluster);
+        let heard = |i: usize| self.spec.info[i].cta == cta && self.order.reached(row, i as u32) > 0;
+        self.order.reached(row, met) > 0 || (0..self.spec.info.len()).any(heard)
     }
 
     fn outlasts(&mut self, cta: u32, x: &Access) {

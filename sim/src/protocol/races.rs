@@ -5,7 +5,7 @@ use crate::ir::{Class, ObjId, Writes};
 use crate::report::FindingKind;
 
 use super::AgentId;
-use super::memory::{Footprint, TileKey};
+use super::footprint::{Footprint, TileKey};
 use super::order::{Access, Epoch, RowId};
 use super::world::World;
 
@@ -13,16 +13,11 @@ impl World<'_> {
     /// Whether a piece of a ring of slots has not been written yet, although the kernel writes the ring. An object that
     /// no statement writes, or that has one slot, may hold an input.
     pub(super) fn unwritten(&self, obj: ObjId, piece: usize) -> bool {
-        let trace = &self.pieces[piece].trace;
+        let trace = &self.memory[piece].trace;
         // An imported kernel may read values that it does not use.
-        let ring = self.written[obj as usize] && self.prog.objects[obj as usize].slots > 1 && !self.prog.opaque_globals;
+        let ring =
+            self.spec.written[obj as usize] && self.prog.objects[obj as usize].slots > 1 && !self.prog.opaque_globals;
         ring && trace.write.is_none() && trace.over.is_empty() && trace.atomics.is_empty()
-    }
-
-    fn log(&mut self, piece: usize, write: bool) {
-        if let Some(list) = &mut self.accesses {
-            list.push((piece as u32, write));
-        }
     }
 
     /// Checks a read against the writes that are unordered with it, and remembers the read. `row` is what happened
@@ -30,33 +25,33 @@ impl World<'_> {
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access) {
         self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
-            self.log(p, false);
+            self.journal.accessed(p, false);
             if self.unwritten(f.obj, p) {
                 let message = format!("reads {}, which nothing has written", self.footprint_name(f));
                 self.find(Code::Unwritten, a, x.pc, message, None);
             }
-            if let Some(w) = self.pieces[p].trace.write {
+            if let Some(w) = self.memory[p].trace.write {
                 if !self.before(row, &w, &x) {
                     self.race(FindingKind::Raw, a, f, x.pc, (w, row));
                 } else {
                     self.fenced_read(a, row, f, &w, &x);
                 }
             }
-            for i in 0..self.pieces[p].trace.over.len() {
-                let (_, w) = self.pieces[p].trace.over[i];
+            for i in 0..self.memory[p].trace.over.len() {
+                let (_, w) = self.memory[p].trace.over[i];
                 if !self.before(row, &w, &x) {
                     self.race(FindingKind::Raw, a, f, x.pc, (w, row));
                 }
             }
-            for i in 0..self.pieces[p].trace.atomics.len() {
-                let w = self.pieces[p].trace.atomics[i];
+            for i in 0..self.memory[p].trace.atomics.len() {
+                let w = self.memory[p].trace.atomics[i];
                 if !self.before(row, &w, &x) {
                     self.race(FindingKind::Raw, a, f, x.pc, (w, row));
                 } else {
                     self.fenced_read(a, row, f, &w, &x);
                 }
             }
-            self.pieces[p].trace.read(x);
+            self.memory[p].trace.read(x);
             self.touch_register(p, &x);
         }
     }
@@ -65,32 +60,32 @@ impl World<'_> {
     pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access, holds: Option<TileKey>) {
         self.visit(row, f, &x);
         for p in self.each_piece(a, f) {
-            self.log(p, true);
+            self.journal.accessed(p, true);
             self.conflicts(a, row, f, p, &x, f.obj);
             match f.writes {
-                Writes::Atomic => self.pieces[p].trace.wrote_atomically(x),
-                _ => self.pieces[p].trace.wrote(x),
+                Writes::Atomic => self.memory[p].trace.wrote_atomically(x),
+                _ => self.memory[p].trace.wrote(x),
             }
             self.touch_register(p, &x);
-            self.pieces[p].holds = holds;
+            self.memory[p].holds = holds;
         }
         for (g, p) in self.aliased(f) {
-            self.log(p, true);
+            self.journal.accessed(p, true);
             self.conflicts(a, row, &g, p, &x, f.obj);
-            self.pieces[p].trace.overwritten(f.obj, x);
-            self.pieces[p].holds = None;
+            self.memory[p].trace.overwritten(f.obj, x);
+            self.memory[p].holds = None;
         }
     }
 
     /// Checks a write by object `by` against all accesses of a piece of another object.
     fn conflicts(&mut self, a: AgentId, row: RowId, f: &Footprint, p: usize, x: &Access, by: ObjId) {
-        for i in 0..self.pieces[p].trace.over.len() {
-            let (obj, w) = self.pieces[p].trace.over[i];
+        for i in 0..self.memory[p].trace.over.len() {
+            let (obj, w) = self.memory[p].trace.over[i];
             if obj != by && !self.before(row, &w, x) {
                 self.race(FindingKind::Waw, a, f, x.pc, (w, row));
             }
         }
-        if let Some(w) = self.pieces[p].trace.write {
+        if let Some(w) = self.memory[p].trace.write {
             if f.writes == Writes::SameValues && w.pc == x.pc {
                 // The same values at the same instruction.
             } else if self.before(row, &w, x) {
@@ -99,8 +94,8 @@ impl World<'_> {
                 self.race(FindingKind::Waw, a, f, x.pc, (w, row));
             }
         }
-        for i in 0..self.pieces[p].trace.atomics.len() {
-            let w = self.pieces[p].trace.atomics[i];
+        for i in 0..self.memory[p].trace.atomics.len() {
+            let w = self.memory[p].trace.atomics[i];
             if f.writes == Writes::Atomic {
                 // Atomic with respect to each other.
             } else if self.before(row, &w, x) {
@@ -109,8 +104,8 @@ impl World<'_> {
                 self.race(FindingKind::Waw, a, f, x.pc, (w, row));
             }
         }
-        for i in 0..self.pieces[p].trace.reads.len() {
-            let r = self.pieces[p].trace.reads[i];
+        for i in 0..self.memory[p].trace.reads.len() {
+            let r = self.memory[p].trace.reads[i];
             if self.before(row, &r, x) {
                 self.fenced_write(a, row, f, &r, x);
             } else {
@@ -121,7 +116,7 @@ impl World<'_> {
 
     /// Whether an earlier access is ordered before `x`, which knows `row`.
     pub(super) fn before(&self, row: RowId, earlier: &Access, x: &Access) -> bool {
-        (earlier.in_order && x.in_order && earlier.epoch.comp == x.epoch.comp) || self.rows.has(row, earlier.epoch)
+        (earlier.in_order && x.in_order && earlier.epoch.comp == x.epoch.comp) || self.order.has(row, earlier.epoch)
     }
 
     pub(super) fn race(
@@ -133,17 +128,17 @@ impl World<'_> {
         (other, row): (Access, RowId),
     ) {
         let place = self.footprint_name(f);
-        let far = self.info[other.agent as usize].cta != self.info[a as usize].cta;
+        let far = self.spec.info[other.agent as usize].cta != self.spec.info[a as usize].cta;
         let class = self.prog.objects[f.obj as usize].class;
         let (code, message, part) = match kind {
-            _ if class == Class::Global && self.rows.reached(row, other.epoch.comp) >= other.epoch.clock => {
+            _ if class == Class::Global && self.order.reached(row, other.epoch.comp) >= other.epoch.clock => {
                 let (code, missing) = self.flag_missing();
                 let message =
                     format!("what was done to {place} before is not visible here: only {missing} comes in between");
                 (code, message, "done here")
             }
             // Later in time, but not ordered.
-            _ if far && self.rows.reached(row, other.epoch.comp) >= other.epoch.clock => {
+            _ if far && self.order.reached(row, other.epoch.comp) >= other.epoch.clock => {
                 let message = format!(
                     "what another CTA did to {place} is not visible here: only an arrival of CTA scope, or a copy, comes in between; `cluster` scope is needed"
                 );
@@ -171,7 +166,7 @@ impl World<'_> {
     /// An access by the agent itself, at the agent's own clock.
     pub(super) fn own_access(&self, a: AgentId, pc: u32) -> Access {
         let comp = a;
-        let epoch = Epoch { comp, clock: self.rows.clock(self.agent_row(a), comp) };
+        let epoch = Epoch { comp, clock: self.order.clock(self.spec.agent_row(a), comp) };
         Access { epoch, pc, agent: a, generic: true, in_order: true }
     }
 }

@@ -32,7 +32,7 @@ impl World<'_> {
         };
         earlier.entries.len() == now.entries.len()
             && earlier.entries.iter().zip(&now.entries).all(one)
-            && (0..self.mbars.len() as u32).all(|ix| match moved.get(&self.mbar_comp(ix)) {
+            && (0..self.mbars.len() as u32).all(|ix| match moved.get(&self.spec.mbar_comp(ix)) {
                 Some(by) => by % 2 == 0 && !self.names_phases(ix),
                 None => true,
             })
@@ -41,8 +41,12 @@ impl World<'_> {
     /// All numbers that stand still where a state recurs: variables, values of mailboxes, counters, tiles still to hand
     /// out.
     pub fn variables(&self) -> impl Iterator<Item = i64> {
-        let counters = self.counters.iter().map(|c| c.value);
-        self.vars.iter().chain(&self.mail).copied().chain(counters).chain([self.more_tiles.len() as i64])
+        let counters = self.global.counters.iter().map(|c| c.value);
+        self.agents.all_vars().iter().chain(self.memory.words()).copied().chain(counters).chain([self
+            .global
+            .more_tiles
+            .len()
+            as i64])
     }
 
     /// Whether some wait for an mbarrier names a phase by its number.
@@ -57,7 +61,7 @@ impl World<'_> {
     /// Records that a run repeats its state without end, at the innermost loop without a counter around an agent's
     /// instruction.
     pub fn livelock(&mut self, a: AgentId) {
-        let pc = self.agents[a as usize].pc;
+        let pc = self.agents[a].pc;
         let around = self.prog.loops.iter().filter(|l| l.var.is_none() && (l.head..l.end).contains(&pc));
         let head = around.min_by_key(|l| l.end - l.head).map_or(pc, |l| l.head);
         let message = "goes on for ever: every agent repeats its steps, and no variable changes".to_string();

@@ -7,7 +7,7 @@ use crate::code::Code;
 use crate::ir::{NamedId, Order};
 
 use super::AgentId;
-use super::order::RowId;
+use super::order::{Access, RowId};
 use super::step::Blocked;
 use super::who::AgentSet;
 use super::world::{WaitTarget, World};
@@ -31,7 +31,7 @@ pub enum RendezvousKind {
 }
 
 /// The state of one rendezvous.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 pub(super) struct Rendezvous {
     pub(super) kind: RendezvousKind,
     /// Number of completed generations.
@@ -44,14 +44,20 @@ pub(super) struct Rendezvous {
     pub(super) who: AgentSet,
     /// Agent and instruction of the first arrival of the open generation.
     pub(super) first: Option<(AgentId, u32)>,
+    /// Of a numbered barrier: the arrivals of the open generation and of the generation before, each in order of their
+    /// components.
+    pub(super) recent: [Vec<Access>; 2],
 }
+
+clone_by_field!(Rendezvous { kind, generation, arrived, needed, who, first, recent });
 
 impl World<'_> {
     /// All rendezvous of a world, in a fixed order.
     pub(super) fn all_rendezvous(prog: &crate::ir::Program) -> Vec<Rendezvous> {
         let mut list = Vec::new();
         let mut add = |kind| {
-            list.push(Rendezvous { kind, generation: 0, arrived: 0, needed: 0, who: AgentSet::default(), first: None });
+            let (who, recent) = (AgentSet::default(), Default::default());
+            list.push(Rendezvous { kind, generation: 0, arrived: 0, needed: 0, who, first: None, recent });
         };
         for cta in 0..prog.cluster {
             add(RendezvousKind::Cta(cta));
@@ -93,7 +99,7 @@ impl World<'_> {
 
     /// A name for messages.
     pub(super) fn meet_name(&self, ix: RendezvousIx) -> String {
-        match self.meets[ix as usize].kind {
+        match self.rendezvous[ix as usize].kind {
             RendezvousKind::Cta(_) => "the CTA barrier".into(),
             RendezvousKind::Cluster => "the cluster barrier".into(),
             RendezvousKind::Warp(_, w) => format!("the lanes of warp {w}"),
@@ -115,33 +121,33 @@ impl World<'_> {
         needed: u32,
         orders: bool,
     ) -> Result<bool, Blocked> {
-        if let Some((at, generation)) = self.agents[a as usize].waits_in {
+        if let Some((at, generation)) = self.agents[a].waits_in {
             debug_assert_eq!(at, ix);
-            if self.meets[ix as usize].generation == generation {
+            if self.rendezvous[ix as usize].generation == generation {
                 return Err(Blocked::On(WaitTarget::Rendezvous(ix)));
             }
-            self.agents[a as usize].waits_in = None;
+            self.agents[a].waits_in = None;
             self.learn(a, ix, orders);
             self.converge(a, orders);
             return Ok(false);
         }
-        let generation = self.meets[ix as usize].generation;
+        let generation = self.rendezvous[ix as usize].generation;
         if self.arrive_at(a, pc, ix, weight, needed, orders) {
             self.learn(a, ix, orders);
             self.converge(a, orders);
             return Ok(true);
         }
-        self.agents[a as usize].waits_in = Some((ix, generation));
+        self.agents[a].waits_in = Some((ix, generation));
         Err(Blocked::On(WaitTarget::Rendezvous(ix)))
     }
 
     /// What an agent knows once a generation is complete: the accesses of the others, or only their order in time.
     fn learn(&mut self, a: AgentId, ix: RendezvousIx, orders: bool) {
-        let (row, done) = (self.agent_row(a), self.meet_done_row(ix));
+        let (row, done) = (self.spec.agent_row(a), self.spec.meet_done_row(ix));
         if orders {
-            self.rows.join(row, done);
-        } else if matches!(self.meets[ix as usize].kind, RendezvousKind::Warp(..)) {
-            self.rows.follow(row, done);
+            self.order.join(row, done);
+        } else if matches!(self.rendezvous[ix as usize].kind, RendezvousKind::Warp(..)) {
+            self.order.follow(row, done);
         }
     }
 
@@ -155,33 +161,33 @@ impl World<'_> {
         needed: u32,
         orders: bool,
     ) -> bool {
-        let (comp, generation) = (self.meet_comp(ix), self.meets[ix as usize].generation);
-        match self.meets[ix as usize].kind {
+        let (comp, generation) = (self.spec.meet_comp(ix), self.rendezvous[ix as usize].generation);
+        match self.rendezvous[ix as usize].kind {
             RendezvousKind::Named(..) => self.comes_in_turn(a, pc, ix),
             _ => self.must_know(a, pc, WaitTarget::Rendezvous(ix), comp, generation),
         }
-        let (row, acc) = (self.agent_row(a), self.meet_row(ix));
+        let (row, acc) = (self.spec.agent_row(a), self.spec.meet_row(ix));
         if orders {
-            self.rows.join(acc, row);
-            self.rows.tick(row, a);
-        } else if matches!(self.meets[ix as usize].kind, RendezvousKind::Warp(..)) {
-            self.rows.follow(acc, row);
-            self.rows.tick(row, a);
+            self.order.join(acc, row);
+            self.order.tick(row, a);
+        } else if matches!(self.rendezvous[ix as usize].kind, RendezvousKind::Warp(..)) {
+            self.order.follow(acc, row);
+            self.order.tick(row, a);
         }
-        let m = &mut self.meets[ix as usize];
+        let m = &mut self.rendezvous[ix as usize];
         if m.arrived > 0 && m.needed != needed && matches!(m.kind, RendezvousKind::Named(..)) {
             let (there, first) = (m.needed, m.first);
             let message = format!("{} is used with {needed} threads here and {there} there", self.meet_name(ix));
             self.find(Code::ThreadCounts, a, pc, message, first.map(|f| (f.1, "there".into())));
         }
-        let m = &mut self.meets[ix as usize];
+        let m = &mut self.rendezvous[ix as usize];
         // A warp may prime a numbered barrier that the warp then waits at (FlashAttention-3's first turn): threads are
         // counted there.
         if m.who.contains(a) && !matches!(m.kind, RendezvousKind::Named(..)) {
             let message = format!("arrives a second time at {} before the others did once", self.meet_name(ix));
             self.find(Code::ClusterTurns, a, pc, message, None);
         }
-        let m = &mut self.meets[ix as usize];
+        let m = &mut self.rendezvous[ix as usize];
         m.who.insert(a);
         m.first.get_or_insert((a, pc));
         m.arrived += weight;
@@ -191,7 +197,7 @@ impl World<'_> {
             let message = format!("{n} threads arrive at {}, which is for {threads}", self.meet_name(ix));
             self.find(Code::ThreadCounts, a, pc, message, None);
         }
-        if self.meets[ix as usize].arrived >= needed {
+        if self.rendezvous[ix as usize].arrived >= needed {
             self.finish(ix);
             return true;
         }
@@ -199,40 +205,41 @@ impl World<'_> {
     }
 
     fn finish(&mut self, ix: RendezvousIx) {
-        let comp = self.meet_comp(ix);
-        let (acc, generation) = (self.meet_row(ix), self.meets[ix as usize].generation + 1);
-        self.rows.raise(acc, comp, generation);
-        let m = &mut self.meets[ix as usize];
+        let comp = self.spec.meet_comp(ix);
+        let (acc, generation) = (self.spec.meet_row(ix), self.rendezvous[ix as usize].generation + 1);
+        self.order.raise(acc, comp, generation);
+        let m = &mut self.rendezvous[ix as usize];
         m.generation += 1;
         m.arrived = 0;
         m.who.clear();
         m.first = None;
-        if let Some(arrivals) = self.recent_arrivals.of(ix) {
-            arrivals.rotate_right(1);
-            arrivals[0].clear();
-        }
-        let (acc, done) = (self.meet_row(ix), self.meet_done_row(ix));
-        self.rows.join(done, acc);
-        self.touched.push(WaitTarget::Rendezvous(ix));
+        m.recent.rotate_right(1);
+        m.recent[0].clear();
+        let (acc, done) = (self.spec.meet_row(ix), self.spec.meet_done_row(ix));
+        self.order.join(done, acc);
+        self.journal.changed(WaitTarget::Rendezvous(ix));
     }
 
     /// Number of agents that a barrier of this scope is for: running agents, and agents that arrived and ended.
     fn taking_part(&self, ix: RendezvousIx, cta: Option<u32>) -> u32 {
-        let who = &self.meets[ix as usize].who;
-        let in_cta = |i: usize| cta.is_none_or(|c| self.info[i].cta == c);
-        (0..self.info.len()).filter(|&i| in_cta(i) && (!self.agents[i].ended || who.contains(i as AgentId))).count()
-            as u32
+        let who = &self.rendezvous[ix as usize].who;
+        let in_cta = |i: usize| cta.is_none_or(|c| self.spec.info[i].cta == c);
+        (0..self.spec.info.len())
+            .filter(|&i| in_cta(i) && (!self.agents[i as AgentId].ended || who.contains(i as AgentId)))
+            .count() as u32
     }
 
     /// An agent of the CTA that has ended, if any.
     fn left(&self, cta: u32) -> Option<AgentId> {
-        (0..self.info.len()).find(|&i| self.info[i].cta == cta && self.agents[i].ended).map(|i| i as AgentId)
+        (0..self.spec.info.len())
+            .find(|&i| self.spec.info[i].cta == cta && self.agents[i as AgentId].ended)
+            .map(|i| i as AgentId)
     }
 
     /// Reports that the CTA barrier at `pc` is reached after an agent has left the CTA, where a kernel may not rely on
     /// ended warps.
     fn divergent(&mut self, a: AgentId, pc: u32, ix: RendezvousIx, gone: AgentId) {
-        if self.rules.exit_releases {
+        if self.spec.rules.exit_releases {
             return;
         }
         let message = format!(
@@ -245,22 +252,22 @@ impl World<'_> {
 
     /// The CTA barrier. Ended warps do not block the barrier; where a kernel may not rely on that, it is a finding.
     pub(super) fn cta_barrier(&mut self, a: AgentId, pc: u32, order: Order) -> Result<bool, Blocked> {
-        let cta = self.info[a as usize].cta;
+        let cta = self.spec.info[a as usize].cta;
         let needed = self.taking_part(cta, Some(cta));
-        if self.agents[a as usize].waits_in.is_none()
+        if self.agents[a].waits_in.is_none()
             && let Some(gone) = self.left(cta)
         {
             self.divergent(a, pc, cta, gone);
         }
-        self.meet(a, pc, cta, 1, needed, order != Order::None || self.rules.bare_barrier_orders)
+        self.meet(a, pc, cta, 1, needed, order != Order::None || self.spec.rules.bare_barrier_orders)
     }
 
     /// An agent ended: releases barriers that only waited for that agent.
     pub(super) fn leave_meets(&mut self, a: AgentId) {
-        let cta = self.info[a as usize].cta;
+        let cta = self.spec.info[a as usize].cta;
         let cluster = self.prog.cluster;
         for (ix, scope) in [(cta, Some(cta)), (cluster, None)] {
-            let m = &self.meets[ix as usize];
+            let m = &self.rendezvous[ix as usize];
             if m.arrived == 0 || m.arrived < self.taking_part(ix, scope) {
                 continue;
             }
@@ -275,7 +282,7 @@ impl World<'_> {
     /// Joins the lane classes of a warp; no effect where the warp is not split. `Ok(true)` for the agent that acts for
     /// both.
     pub(super) fn join_warp(&mut self, a: AgentId, pc: u32) -> Result<bool, Blocked> {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         if who.lanes.is_none() {
             return Ok(true);
         }
@@ -285,7 +292,7 @@ impl World<'_> {
 
     /// `elect.sync`: the lane classes of a warp wait for each other, and neither class sees the accesses of the other.
     pub(super) fn elect(&mut self, a: AgentId, pc: u32) -> Result<bool, Blocked> {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         if who.lanes.is_none() {
             return Ok(true);
         }
@@ -295,21 +302,21 @@ impl World<'_> {
 
     /// Joins the warps of a warpgroup.
     pub(super) fn join_warpgroup(&mut self, a: AgentId, pc: u32) -> Result<bool, Blocked> {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         let group = who.warp / 4;
         let ix = self.rendezvous_of(RendezvousKind::Warpgroup(who.cta, group));
-        let needed = self.group_size[(who.cta * self.prog.warps.div_ceil(4) + group) as usize];
+        let needed = self.spec.group_size[(who.cta * self.prog.warps.div_ceil(4) + group) as usize];
         self.meet(a, pc, ix, 1, needed, true)
     }
 
     /// `barrier.cluster.arrive`.
     pub(super) fn cluster_arrive(&mut self, a: AgentId, pc: u32, relaxed: bool) -> Result<(), Blocked> {
         let ix = self.rendezvous_of(RendezvousKind::Cluster);
-        if self.agents[a as usize].cluster_arrived.is_some() {
+        if self.agents[a].cluster_arrived.is_some() {
             let message = "arrives at the cluster barrier twice without waiting in between".to_string();
             self.find(Code::ClusterTurns, a, pc, message, None);
         }
-        self.agents[a as usize].cluster_arrived = Some(self.meets[ix as usize].generation);
+        self.agents[a].cluster_arrived = Some(self.rendezvous[ix as usize].generation);
         let needed = self.taking_part(ix, None);
         self.arrive_at(a, pc, ix, 1, needed, !relaxed);
         Ok(())
@@ -318,23 +325,23 @@ impl World<'_> {
     /// `barrier.cluster.wait`.
     pub(super) fn cluster_wait(&mut self, a: AgentId, pc: u32) -> Result<(), Blocked> {
         let ix = self.rendezvous_of(RendezvousKind::Cluster);
-        let Some(generation) = self.agents[a as usize].cluster_arrived else {
+        let Some(generation) = self.agents[a].cluster_arrived else {
             let message = "waits at the cluster barrier without having arrived".to_string();
             self.find(Code::ClusterTurns, a, pc, message, None);
             return Ok(());
         };
-        if self.meets[ix as usize].generation == generation {
+        if self.rendezvous[ix as usize].generation == generation {
             return Err(Blocked::On(WaitTarget::Rendezvous(ix)));
         }
-        self.agents[a as usize].cluster_arrived = None;
-        let (row, done): (RowId, RowId) = (self.agent_row(a), self.meet_done_row(ix));
-        self.rows.join(row, done);
+        self.agents[a].cluster_arrived = None;
+        let (row, done): (RowId, RowId) = (self.spec.agent_row(a), self.spec.meet_done_row(ix));
+        self.order.join(row, done);
         self.converge(a, true);
         Ok(())
     }
 
     /// The kind of the rendezvous of this index.
     pub fn rendezvous_kind(&self, ix: u32) -> RendezvousKind {
-        self.meets[ix as usize].kind
+        self.rendezvous[ix as usize].kind
     }
 }

@@ -3,8 +3,8 @@
 use crate::ir::{Class, Instr};
 
 use super::AgentId;
+use super::footprint::TileKey;
 use super::mbarrier::Mbar;
-use super::memory::TileKey;
 use super::parts::{PartState, StatePart};
 use super::stream::KINDS;
 use super::world::World;
@@ -25,14 +25,14 @@ impl World<'_> {
     /// The change of each counter since an earlier state of the same program.
     pub fn rates(&self, earlier: &World<'_>) -> Rates {
         let by = |now: u32, then: u32| now as i64 - then as i64;
-        let each = self.pieces.iter().zip(&earlier.pieces);
+        let each = self.memory.pieces().iter().zip(earlier.memory.pieces());
         let tiles = each.map(|(now, then)| match (now.holds, then.holds) {
             (Some(x), Some(y)) => [x.at[0] - y.at[0], x.at[1] - y.at[1]],
             _ => [0, 0],
         });
         Rates {
-            vars: self.vars.iter().zip(&earlier.vars).map(|(now, then)| now - then).collect(),
-            streams: self.streams.iter().zip(&earlier.streams).map(|(s, t)| by(s.issued, t.issued)).collect(),
+            vars: self.agents.all_vars().iter().zip(earlier.agents.all_vars()).map(|(now, then)| now - then).collect(),
+            streams: self.streams.iter().zip(earlier.streams.iter()).map(|(s, t)| by(s.issued, t.issued)).collect(),
             mbars: self
                 .mbars
                 .iter()
@@ -45,8 +45,13 @@ impl World<'_> {
                 .zip(&earlier.mbars)
                 .map(|(m, l)| by(m.hardware().first, l.hardware().first))
                 .collect(),
-            meets: self.meets.iter().zip(&earlier.meets).map(|(m, l)| by(m.generation, l.generation)).collect(),
-            pieces: tiles.zip(self.mail.iter().zip(&earlier.mail).map(|(m, l)| m - l)).collect(),
+            meets: self
+                .rendezvous
+                .iter()
+                .zip(&earlier.rendezvous)
+                .map(|(m, l)| by(m.generation, l.generation))
+                .collect(),
+            pieces: tiles.zip(self.memory.words().iter().zip(earlier.memory.words()).map(|(m, l)| m - l)).collect(),
         }
     }
 
@@ -55,9 +60,8 @@ impl World<'_> {
         let add = |x: u32, by: i64| (x as i64 + by * periods) as u32;
         match (part, held) {
             (StatePart::Agent(a), PartState::Agent(x)) => {
-                let i = a as usize;
                 let mut x = x.clone();
-                for (v, by) in x.vars.iter_mut().zip(&rates.vars[i * self.frame..]) {
+                for (v, by) in x.vars.iter_mut().zip(&rates.vars[self.agents.frame_of(a)]) {
                     *v += by * periods;
                 }
                 // Groups are numbered by their stream, whichever agent owns the stream.
@@ -135,7 +139,7 @@ impl World<'_> {
         if matches!(self.prog.code[x.agent.pc as usize], Instr::End) {
             return None;
         }
-        let by = &rates.vars[a as usize * self.frame..(a as usize + 1) * self.frame];
+        let by = &rates.vars[self.agents.frame_of(a)];
         let past = x.vars.iter().zip(by).filter(|(_, by)| **by > 0).map(|(v, by)| v.div_euclid(*by));
         past.min()
     }

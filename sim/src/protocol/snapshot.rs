@@ -11,12 +11,14 @@
 
 use std::sync::Arc;
 
+use super::agents::Agent;
+use super::footprint::TileKey;
 use super::mbarrier::MbarState;
-use super::memory::TileKey;
 use super::open::NamedClocks;
 use super::order::{Access, Epoch, RowId};
+use super::rendezvous::RendezvousKind;
 use super::who::AgentSet;
-use super::world::{Agent, World};
+use super::world::World;
 
 /// The family of a counter. Counters of one family move together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,10 +120,12 @@ impl World<'_> {
     pub fn snapshot(&self) -> Snapshot {
         // Each row knows of some components.
         let mut s = Snapshot {
-            entries: Vec::with_capacity(ROOM * self.fixed_rows() as usize + PIECE_ROOM * self.pieces.len()),
+            entries: Vec::with_capacity(
+                ROOM * self.spec.fixed_rows() as usize + PIECE_ROOM * self.memory.pieces().len(),
+            ),
             windows: self.asked().windows.clone(),
         };
-        for a in &self.agents {
+        for a in self.agents.iter() {
             s.same((a.pc as u64) << 4 | flags(a));
             s.same(a.last_unjoined.map_or(0, |pc| pc as u64 + 1));
             for (tag, wait) in [(1u64, a.waits_in), (2, a.cluster_arrived.map(|g| (self.prog.cluster, g)))] {
@@ -129,20 +133,20 @@ impl World<'_> {
                     None => s.same(0u64),
                     Some((meet, generation)) => {
                         s.same(tag << 32 | meet as u64);
-                        s.clock(self.meet_comp(meet), generation);
+                        s.clock(self.spec.meet_comp(meet), generation);
                     }
                 }
             }
         }
-        self.vars.iter().for_each(|v| s.count(Family::Variable, *v));
-        self.var_forms.iter().chain(&self.mail_forms).for_each(|form| s.same(*form));
+        self.agents.all_vars().iter().for_each(|v| s.count(Family::Variable, *v));
+        self.agents.all_forms().iter().chain(self.memory.word_forms()).for_each(|form| s.same(*form));
         for (ix, mbar) in self.mbars.iter().enumerate() {
             let m = mbar.hardware();
             s.same((m.live as u64) << 40 | m.pending as u64);
             s.same(m.tx as u64);
-            s.clock(self.mbar_comp(ix as u32), m.phase);
+            s.clock(self.spec.mbar_comp(ix as u32), m.phase);
             if m.first > 0 && self.asked().numbers_phases {
-                s.clock(self.mbar_comp(ix as u32), m.first);
+                s.clock(self.spec.mbar_comp(ix as u32), m.first);
             }
             s.accesses(mbar.init());
             s.same(mbar.init_fenced());
@@ -157,7 +161,7 @@ impl World<'_> {
             for x in open {
                 s.epoch(x.epoch);
                 // A row that waited for the signal has reached the clock behind its phase.
-                s.clock(self.mbar_comp(ix as u32), x.phase + 1);
+                s.clock(self.spec.mbar_comp(ix as u32), x.phase + 1);
                 s.same((x.pc as u64) << 32 | x.agent as u64);
             }
         }
@@ -168,25 +172,26 @@ impl World<'_> {
                     None => s.same(0u64),
                     Some(w) => {
                         s.same(w.pc as u64 + 1);
-                        s.count(Family::Clock(self.mbar_comp(ix)), w.phase);
+                        s.count(Family::Clock(self.spec.mbar_comp(ix)), w.phase);
                         s.epoch(w.epoch);
                     }
                 }
             }
         }
-        for (ix, m) in self.meets.iter().enumerate() {
-            s.clock(self.meet_comp(ix as u32), m.generation);
+        for (ix, m) in self.rendezvous.iter().enumerate() {
+            s.clock(self.spec.meet_comp(ix as u32), m.generation);
             s.same((m.arrived as u64) << 32 | m.needed as u64);
             s.set(&m.who);
         }
-        for list in self.recent_arrivals.lists.as_flattened() {
+        let named = self.rendezvous.iter().filter(|m| matches!(m.kind, RendezvousKind::Named(..)));
+        for list in named.flat_map(|m| &m.recent) {
             s.same(list.len() as u64);
             list.iter().for_each(|x| s.clock(x.epoch.comp, x.epoch.clock));
         }
         for (i, st) in self.streams.iter().enumerate() {
             // Groups of `wgmma` are numbered by the warpgroup's stream, whose clock they follow.
             let (a, k) = ((i / super::stream::KINDS) as u32, i % super::stream::KINDS);
-            let comp = self.stream_comps[self.owner_index(a, k)];
+            let comp = self.spec.stream_comps[self.owner_index(a, k)];
             s.same(st.groups.len() as u64 + ((st.flying.len() as u64) << 32));
             s.clock(comp, st.issued);
             s.clock(comp, st.landed);
@@ -196,7 +201,7 @@ impl World<'_> {
                 s.same(*n);
             });
         }
-        for p in &self.pieces {
+        for p in self.memory.pieces() {
             s.tile(p.holds);
             s.accesses(&p.trace.write);
             s.accesses(&p.trace.reads);
@@ -206,7 +211,7 @@ impl World<'_> {
         }
         let mut rows: Vec<RowId> = Vec::new();
         // Matrices that are not followed have none.
-        for list in self.regions.iter().filter(|list| !list.is_empty()) {
+        for list in self.global.regions.iter().filter(|list| !list.is_empty()) {
             s.same(list.len() as u64);
             for r in list {
                 s.same(r.write);
@@ -216,7 +221,7 @@ impl World<'_> {
                 s.access(&r.access);
             }
         }
-        for c in &self.counters {
+        for c in &self.global.counters {
             s.count(Family::Variable, c.value);
             s.count(Family::Variable, c.base);
             s.same((c.steps.len() as u64) << 32 | c.waits.len() as u64);
@@ -233,11 +238,11 @@ impl World<'_> {
                 w.must.iter().for_each(|e| s.epoch(*e));
             }
         }
-        self.filling.iter().for_each(|f| s.same(*f));
+        self.memory.fills().iter().for_each(|f| s.same(*f));
         // What was summed grows with the loop; by which steps and over what does not.
-        self.sums.iter().for_each(|x| x.kind().iter().for_each(|v| s.same(*v)));
-        self.mail.iter().for_each(|m| s.count(Family::Variable, *m));
-        s.count(Family::Variable, self.more_tiles.len() as i64);
+        self.memory.coverage.sums().iter().for_each(|x| x.kind().iter().for_each(|v| s.same(*v)));
+        self.memory.words().iter().for_each(|m| s.count(Family::Variable, *m));
+        s.count(Family::Variable, self.global.more_tiles.len() as i64);
         for r in &self.registers {
             s.same(r.free as u64);
             for held in &r.warps {
@@ -245,14 +250,12 @@ impl World<'_> {
                 s.accesses(held.last.iter().map(|(access, _)| access));
             }
         }
-        let mut tmem: Vec<_> = self.tmem.iter().collect();
-        tmem.sort_unstable_by_key(|(k, _)| **k);
-        for ((obj, cta), x) in tmem {
-            s.same((*obj as u64) << 32 | *cta as u64);
-            s.access(x);
+        for (obj, cta) in self.memory.allocations() {
+            s.same((obj as u64) << 32 | cta as u64);
+            self.memory.allocation(obj, cta).into_iter().for_each(|x| s.access(x));
         }
         // Flights in an order given by their content, not by their index.
-        let mut flights: Vec<_> = self.flights.iter().flatten().collect();
+        let mut flights: Vec<_> = self.flights.iter().collect();
         let phases =
             |f: &super::flight::Flight| (f.streams.clone(), f.delivers.clone(), f.phases.clone(), f.arrives.clone());
         flights.sort_by_cached_key(|f| (f.agent, f.pc, phases(f)));
@@ -260,16 +263,16 @@ impl World<'_> {
         for f in flights {
             s.same((f.agent as u64) << 32 | f.pc as u64);
             for &(kind, seq) in &f.streams {
-                s.clock(self.stream_comps[self.owner_index(f.agent, kind as usize)], seq);
+                s.clock(self.spec.stream_comps[self.owner_index(f.agent, kind as usize)], seq);
             }
             for &(bar, bytes, phase) in &f.delivers {
                 s.same((bar as u64) << 32 | bytes as u64);
-                s.clock(self.mbar_comp(bar), phase);
+                s.clock(self.spec.mbar_comp(bar), phase);
             }
             s.same(f.cta_scope);
             f.arrives.iter().for_each(|(bar, n)| s.same((*bar as u64) << 32 | *n as u64));
             for (&(bar, _), phase) in f.arrives.iter().zip(&f.phases) {
-                s.clock(self.mbar_comp(bar), *phase);
+                s.clock(self.spec.mbar_comp(bar), *phase);
             }
             s.same(f.expects.map_or(u64::MAX, |n| n as u64));
             s.accesses(&f.epoch.map(|epoch| Access { epoch, pc: f.pc, agent: f.agent, generic: true, in_order: true }));
@@ -284,8 +287,8 @@ impl World<'_> {
             rows.extend([f.releases, f.issued_after].into_iter().flatten());
             s.same((f.releases.is_some() as u64) << 1 | f.issued_after.is_some() as u64);
         }
-        self.unfenced.iter().for_each(|u| s.same(u.number()));
-        rows.extend(0..self.fixed_rows());
+        self.memory.last_touches().iter().for_each(|u| s.same(u.number()));
+        rows.extend(0..self.spec.fixed_rows());
         let named = NamedClocks::of(self, &s);
         rows.into_iter().for_each(|r| self.row(&mut s, r, &named));
         s
@@ -295,7 +298,7 @@ impl World<'_> {
         let at = s.entries.len();
         s.same(0u64);
         let mut known = 0u64;
-        let (row, components) = (self.rows.row(r), self.rows.components() as usize);
+        let (row, components) = (self.order.row(r), self.order.components() as usize);
         let parts = row.len() / components;
         let mut clocks = [0; PARTS];
         for comp in 0..components {
@@ -339,32 +342,32 @@ impl World<'_> {
 impl World<'_> {
     /// Every number that further steps depend on, without tile coordinates and happens-before.
     pub fn fingerprint(&self, out: &mut Vec<u64>) {
-        for a in &self.agents {
+        for a in self.agents.iter() {
             out.extend([a.pc as u64, flags(a)]);
             out.push(a.waits_in.map_or(u64::MAX, |(m, g)| (m as u64) << 32 | g as u64));
             out.push(a.cluster_arrived.map_or(u64::MAX, u64::from));
         }
-        out.extend(self.vars.iter().map(|v| *v as u64));
+        out.extend(self.agents.all_vars().iter().map(|v| *v as u64));
         for m in self.mbars.iter().map(MbarState::hardware) {
             out.extend([m.live as u64, m.phase as u64, m.pending as u64, m.tx as u64]);
         }
-        for m in &self.meets {
+        for m in &self.rendezvous {
             out.extend([m.generation as u64, m.arrived as u64, m.needed as u64, m.who.words().len() as u64]);
             out.extend(m.who.words());
         }
-        for s in &self.streams {
+        for s in self.streams.iter() {
             out.extend([s.issued as u64, s.landed as u64, s.groups.len() as u64]);
         }
-        out.extend(self.filling.iter().map(|f| *f as u64));
-        out.extend(self.mail.iter().map(|v| *v as u64));
-        out.extend(self.counters.iter().map(|c| c.value as u64));
+        out.extend(self.memory.fills().iter().map(|f| *f as u64));
+        out.extend(self.memory.words().iter().map(|v| *v as u64));
+        out.extend(self.global.counters.iter().map(|c| c.value as u64));
         for r in &self.registers {
             out.push(r.free as u64);
             out.extend(r.warps.iter().map(|held| (held.times as u64) << 32 | held.count as u64));
         }
-        for f in &self.flights {
+        for f in self.flights.slots() {
             out.push(f.as_ref().map_or(u64::MAX, |f| (f.agent as u64) << 32 | f.pc as u64));
         }
-        out.push(self.more_tiles.len() as u64);
+        out.push(self.global.more_tiles.len() as u64);
     }
 }

@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{Executors, Instr, MmaKind, MoveKind, Op, Program, Queue, VarId};
-use crate::timeline::Work;
+use crate::ir::{Executors, Instr, MmaKind, MoveKind, Program, Queue};
 
 use super::AgentId;
-use super::eval::{Decision, Number};
+use super::eval::Decision;
 use super::flight::FlightId;
-use super::memory::{Footprint, TileKey};
+use super::footprint::{Footprint, TileKey};
+use super::observer::Observer;
 use super::world::{Fault, WaitTarget, World};
 
 /// The result of [`World::step`].
@@ -151,34 +151,26 @@ impl From<Fault> for Blocked {
     }
 }
 
-impl Op {
-    /// The class of work that displays show for an operation.
-    pub fn work(&self) -> Work {
-        match self {
-            Op::Move { how, .. } => match how {
-                MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma | MoveKind::TmaLoad => Work::Load,
-                MoveKind::Sts | MoveKind::Lds | MoveKind::TmemLd | MoveKind::TmemSt => Work::Shared,
-                MoveKind::Store | MoveKind::TmaStore => Work::Store,
-            },
-            Op::Mma { .. } => Work::Mma,
-            Op::Alu { .. } | Op::Zero(_) => Work::Alu,
-            _ => Work::Sync,
-        }
-    }
-}
-
 /// Control-flow instructions that an agent may execute without an operation before the kernel counts as hanging.
 const CONTROL_LIMIT: u32 = 1 << 22;
 
 impl<'p> World<'p> {
-    /// Performs an agent's next operation, or returns what the operation waits for.
-    pub fn step(&mut self, a: AgentId) -> Step {
-        if self.agents[a as usize].ended {
+    /// Performs an agent's next operation, or returns what the operation waits for. The observer receives what the step
+    /// did.
+    pub fn step(&mut self, a: AgentId, observer: &mut impl Observer) -> Step {
+        self.journal.begin(observer);
+        let step = self.next_step(a);
+        self.journal.report(observer);
+        step
+    }
+
+    fn next_step(&mut self, a: AgentId) -> Step {
+        if self.agents[a].ended {
             return Step::Ended;
         }
         let (pc, loops) = match self.go_on(a) {
             Ok(at) => at,
-            Err(f) => return self.broken(a, self.agents[a as usize].pc, &f),
+            Err(f) => return self.broken(a, self.agents[a].pc, &f),
         };
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else {
             self.end(a, pc);
@@ -186,7 +178,7 @@ impl<'p> World<'p> {
         };
         match self.perform(a, pc, op) {
             Ok(effect) => {
-                self.agents[a as usize].pc = pc + 1;
+                self.agents[a].pc = pc + 1;
                 Step::Performed { pc, loops, effect }
             }
             Err(Blocked::On(on)) => Step::Blocked { pc, loops, on },
@@ -196,6 +188,7 @@ impl<'p> World<'p> {
 
     /// Runs control flow up to an agent's next operation or its end. Returns that instruction and the loop iterations
     /// begun.
+    #[inline]
     pub(super) fn go_on(&mut self, a: AgentId) -> Result<(u32, u32), Fault> {
         self.go_on_by_way_of(a, |_| {})
     }
@@ -205,7 +198,7 @@ impl<'p> World<'p> {
         let mut loops = 0;
         let prog = self.prog;
         for _ in 0..CONTROL_LIMIT {
-            let pc = self.agents[a as usize].pc;
+            let pc = self.agents[a].pc;
             comes_to(pc);
             let instr = &prog.code[pc as usize];
             if matches!(instr, Instr::Op { .. } | Instr::End) {
@@ -216,62 +209,53 @@ impl<'p> World<'p> {
                 loops += 1;
                 self.judge(Decision::Again);
             }
-            self.agents[a as usize].pc = to;
+            self.agents[a].pc = to;
         }
         Err(Fault::Endless)
     }
 
     /// The next operation (or the end) of an agent that continues from this place with these variables, and its
     /// variables there. The program is the world's own or another of the same text. `None` where a number on the way
-    /// has no meaning. Each instruction on the way is reported; decisions are recorded where the caller put a list for
-    /// them.
+    /// has no meaning. Each instruction on the way is reported to `comes_to`, each decision to the observer.
     pub fn way(
         &mut self,
         a: AgentId,
         (pc, vars): (u32, &[i64]),
         by: &'p Program,
+        observer: &mut impl Observer,
         comes_to: impl FnMut(u32),
     ) -> Option<(u32, Vec<i64>)> {
-        let frame = a as usize * self.frame..(a as usize + 1) * self.frame;
-        let (own, own_agent, own_vars) = (self.prog, self.agents[a as usize].clone(), self.vars_of(a).to_vec());
-        let own_forms = self.var_forms.get(frame.clone()).map(<[_]>::to_vec);
+        self.journal.begin(observer);
+        let (own, own_agent, own_vars) = (self.prog, self.agents[a].clone(), self.vars_of(a).to_vec());
+        let own_forms = self.agents.forms(a).to_vec();
         self.prog = by;
-        self.agents[a as usize].pc = pc;
-        self.vars[frame.clone()].copy_from_slice(vars);
+        self.agents[a].pc = pc;
+        self.agents.vars_mut(a).copy_from_slice(vars);
         let at = self.go_on_by_way_of(a, comes_to).ok().map(|(at, _)| at);
+        self.journal.report(observer);
         let then = self.vars_of(a).to_vec();
         self.prog = own;
-        self.agents[a as usize] = own_agent;
-        self.vars[frame.clone()].copy_from_slice(&own_vars);
-        if let Some(forms) = own_forms {
-            self.var_forms[frame].copy_from_slice(&forms);
-        }
+        self.agents[a] = own_agent;
+        self.agents.vars_mut(a).copy_from_slice(&own_vars);
+        self.agents.forms_mut(a).copy_from_slice(&own_forms);
         at.map(|at| (at, then))
     }
 
-    /// Sets a variable of an agent.
-    pub(super) fn set_var(&mut self, a: AgentId, v: VarId, x: Number) {
-        let at = a as usize * self.frame + v as usize;
-        self.vars[at] = x.v;
-        if let Some(form) = self.var_forms.get_mut(at) {
-            *form = x.form;
-        }
-    }
-
     /// An agent's variables.
+    #[inline]
     pub fn vars_of(&self, a: AgentId) -> &[i64] {
-        &self.vars[a as usize * self.frame..(a as usize + 1) * self.frame]
+        self.agents.vars(a)
     }
 
     /// Replaces the program by another of the same text, which must have come to the same state.
     pub fn go_on_by(&mut self, prog: &'p Program) {
         self.prog = prog;
-        self.more_tiles.retain(|id| *id < prog.grid.len());
+        self.global.more_tiles.retain(|id| *id < prog.grid.len());
     }
 
     /// Whether the next tile that is handed out is also a tile of another program, whose grid is as large or smaller.
     pub fn hands_as_by(&self, prog: &Program) -> bool {
-        self.more_tiles.last().is_none_or(|id| *id < prog.grid.len())
+        self.global.more_tiles.last().is_none_or(|id| *id < prog.grid.len())
     }
 
     /// The instruction behind an instruction of control flow, for an agent.
@@ -279,7 +263,7 @@ impl<'p> World<'p> {
         match instr {
             Instr::Set(v, e) => {
                 let x = self.placed(a, e)?;
-                self.set_var(a, *v, x);
+                self.agents.set_var(a, *v, x);
                 Ok(pc + 1)
             }
             Instr::Jump(to) => Ok(*to),
@@ -295,8 +279,9 @@ impl<'p> World<'p> {
     }
 
     /// Whether the head of a block includes an agent.
+    #[inline]
     pub(super) fn among(&self, a: AgentId, who: &Executors) -> Result<bool, Fault> {
-        let me = self.info[a as usize];
+        let me = self.spec.info[a as usize];
         Ok(match who {
             Executors::Warps(w) => w >> me.warp & 1 == 1,
             Executors::Cta(e) => self.eval(a, e)? == me.cta as i64,
@@ -310,7 +295,7 @@ impl<'p> World<'p> {
         match q {
             Queue::Cp | Queue::Wgmma | Queue::Bulk | Queue::BulkRead => self.groups_in_flight(a, kind),
             _ => {
-                let s = &self.streams[a as usize * super::stream::KINDS + kind as usize];
+                let s = self.streams.get(a, kind);
                 (s.issued - s.landed) as usize
             }
         }

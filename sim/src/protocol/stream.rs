@@ -42,7 +42,7 @@ pub enum StreamKind {
 pub(crate) const KINDS: usize = 10;
 
 /// All kinds, in order of their index.
-pub(super) const ALL: [StreamKind; KINDS] = [
+pub(super) static ALL: [StreamKind; KINDS] = [
     StreamKind::Cp,
     StreamKind::Wgmma,
     StreamKind::BulkRead,
@@ -109,23 +109,55 @@ impl Stream {
     }
 }
 
+/// The streams of all agents: one of each kind for each agent.
+#[derive(Debug)]
+pub(super) struct Streams {
+    list: Vec<Stream>,
+}
+
+clone_by_field!(Streams { list });
+
+impl Streams {
+    /// Unused streams of this many agents.
+    pub(super) fn new(agents: usize) -> Streams {
+        Streams { list: vec![Stream::default(); agents * KINDS] }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, a: AgentId, kind: StreamKind) -> &Stream {
+        &self.list[a as usize * KINDS + kind as usize]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, a: AgentId, kind: StreamKind) -> &mut Stream {
+        &mut self.list[a as usize * KINDS + kind as usize]
+    }
+
+    /// The streams of an agent, in order of [`ALL`].
+    pub(super) fn of(&self, a: AgentId) -> &[Stream] {
+        &self.list[a as usize * KINDS..(a as usize + 1) * KINDS]
+    }
+
+    /// All streams: agent after agent, kind after kind.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> {
+        self.list.iter()
+    }
+
+    /// Bytes of all streams without their lists.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.list[..])
+    }
+}
+
 impl World<'_> {
-    pub(super) fn stream(&mut self, a: AgentId, kind: StreamKind) -> &mut Stream {
-        &mut self.streams[a as usize * KINDS + kind as usize]
-    }
-
-    fn stream_ref(&self, a: AgentId, kind: StreamKind) -> &Stream {
-        &self.streams[a as usize * KINDS + kind as usize]
-    }
-
     /// The component of a stream in the happens-before rows.
     pub(super) fn stream_comp(&self, a: AgentId, kind: StreamKind) -> u32 {
-        self.stream_comps[a as usize * KINDS + kind as usize]
+        self.spec.stream_comps[a as usize * KINDS + kind as usize]
     }
 
     /// Starts an operation of `n` instructions. Returns the epoch of its accesses.
     pub(super) fn start(&mut self, a: AgentId, kind: StreamKind, n: u32) -> Epoch {
-        let s = self.stream(a, kind);
+        let s = self.streams.get_mut(a, kind);
         s.issued += n;
         let clock = s.issued;
         s.flying.push_back((clock, n));
@@ -135,20 +167,20 @@ impl World<'_> {
 
     /// Ends the oldest operations up to instruction `seq`.
     pub(super) fn end_stream(&mut self, a: AgentId, kind: StreamKind, seq: u32) {
-        let s = self.stream(a, kind);
+        let s = self.streams.get_mut(a, kind);
         s.landed = s.landed.max(seq);
         while s.flying.front().is_some_and(|f| f.0 <= s.landed) {
             s.flying.pop_front();
         }
-        self.touched.push(WaitTarget::Own(a));
+        self.journal.changed(WaitTarget::Own(a));
     }
 
     /// Closes the open group.
     pub(super) fn commit(&mut self, a: AgentId, kind: StreamKind) {
         let owner = self.stream_owner(a, kind);
-        let issued = self.stream_ref(owner, kind).issued;
-        let keep = self.groups_kept;
-        let s = self.stream(a, kind);
+        let issued = self.streams.get(owner, kind).issued;
+        let keep = self.spec.groups_kept;
+        let s = self.streams.get_mut(a, kind);
         s.groups.push_back(issued);
         // No wait of the kernel asks about groups further back.
         if s.groups.len() > keep {
@@ -160,7 +192,7 @@ impl World<'_> {
     /// warp.
     pub(super) fn stream_owner(&self, a: AgentId, kind: StreamKind) -> AgentId {
         match kind {
-            StreamKind::Wgmma => self.group_lead[a as usize],
+            StreamKind::Wgmma => self.spec.group_lead[a as usize],
             StreamKind::TmemLd | StreamKind::TmemSt => self.rest_of(a),
             _ => a,
         }
@@ -168,8 +200,8 @@ impl World<'_> {
 
     /// Number of groups committed and not ended.
     pub(super) fn groups_in_flight(&self, a: AgentId, kind: StreamKind) -> usize {
-        let landed = self.stream_ref(self.stream_owner(a, kind), kind).landed;
-        let s = self.stream_ref(a, kind);
+        let landed = self.streams.get(self.stream_owner(a, kind), kind).landed;
+        let s = self.streams.get(a, kind);
         // A group ends with its last instruction; an empty group ends with the group before it.
         s.groups.iter().rev().take_while(|&&last| last > landed).count()
     }
@@ -182,7 +214,7 @@ impl World<'_> {
         let n = n.max(0) as usize;
         let known = match q {
             Queue::Vm | Queue::Lgkm | Queue::TmemLd | Queue::TmemSt => {
-                let s = self.stream_ref(owner, kind);
+                let s = self.streams.get(owner, kind);
                 let outstanding = (s.issued - s.landed) as usize;
                 // The oldest operation may have returned all but its last instruction.
                 let slack = s.flying.front().map_or(0, |f| f.1 as usize - 1);
@@ -192,8 +224,8 @@ impl World<'_> {
                 s.issued.saturating_sub(n as u32)
             }
             _ => {
-                let s = self.stream_ref(a, kind);
-                let landed = self.stream_ref(owner, kind).landed;
+                let s = self.streams.get(a, kind);
+                let landed = self.streams.get(owner, kind).landed;
                 let last = if s.groups.len() > n { s.groups[s.groups.len() - 1 - n] } else { 0 };
                 if last > landed {
                     return Err(Blocked::On(WaitTarget::Own(a)));
@@ -201,11 +233,11 @@ impl World<'_> {
                 last
             }
         };
-        let (row, comp) = (self.agent_row(a), self.stream_comp(owner, kind));
-        self.rows.raise(row, comp, known);
+        let (row, comp) = (self.spec.agent_row(a), self.stream_comp(owner, kind));
+        self.order.raise(row, comp, known);
         if q == Queue::Bulk {
             let read = self.stream_comp(a, StreamKind::BulkRead);
-            self.rows.raise(row, read, known);
+            self.order.raise(row, read, known);
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! The memory and barriers that an operation uses, in words: places with their slots, barriers with their phases.
 
-use crate::ir::{BarRef, Class, Op, Phase, Place};
+use crate::ir::{Class, Op, Phase};
 
 use super::AgentId;
 use super::flight::FlightId;
+use super::op::{BarrierAction, instruction};
 use super::world::World;
 
 impl World<'_> {
@@ -12,52 +13,30 @@ impl World<'_> {
     pub fn touches(&self, a: AgentId, pc: u32) -> Vec<String> {
         let crate::ir::Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return Vec::new() };
         let mut list = Vec::new();
-        let mut place = |verb: &str, p: &Place, crew: u64| {
-            // The statement itself names memory outside of the kernel's own objects.
-            if self.prog.objects[p.obj as usize].class != Class::Global
-                && let Ok(f) = self.footprint(a, p, crew)
-            {
-                list.push(format!("{verb} {}", self.footprint_name(&f)));
+        instruction(op, |i| {
+            // A statement of arithmetic names its places.
+            for p in i.places().iter().filter(|_| !matches!(op, Op::Alu { .. })) {
+                // The statement itself names memory outside of the kernel's own objects.
+                if self.prog.objects[p.place.obj as usize].class != Class::Global
+                    && let Ok(f) = self.footprint(a, p.place, p.crew)
+                {
+                    list.push(format!("{} {}", if p.writes { "writes" } else { "reads" }, self.footprint_name(&f)));
+                }
             }
-        };
-        match op {
-            Op::Move { src, dst, crew, .. } => {
-                place("reads", src, *crew);
-                place("writes", dst, *crew);
+            for used in i.barriers().iter().filter(|used| used.action != BarrierAction::Wait) {
+                let bars = self.bars(a, used.bar).unwrap_or_default();
+                list.extend(bars.iter().map(|ix| format!("signals {}", self.mbar_name(*ix))));
             }
-            Op::Mma { a: left, b: right, acc, .. } => {
-                place("reads", left, 0);
-                place("reads", right, 0);
-                place("writes", acc, 0);
-            }
-            Op::Put { dst, .. } | Op::NextTile { dst, .. } => place("writes", dst, 0),
-            Op::Get { src, .. } => place("reads", src, 0),
-            Op::Zero(p) => place("writes", p, 0),
-            _ => {}
-        }
-        match op {
-            Op::MbarWait { bar, phase } => {
-                let want = match phase {
-                    Phase::Absolute(e) => self.eval(a, e).map(|v| format!("phase {v}")),
-                    Phase::Parity(e) => self.eval(a, e).map(|v| format!("parity {}", v & 1)),
-                };
-                let name = self.bars(a, bar).ok().and_then(|b| b.first().map(|ix| self.mbar_name(*ix)));
-                list.extend(want.ok().zip(name).map(|(want, name)| format!("{want} of {name}")));
-            }
-            Op::Move { signals: Some(bar), .. }
-            | Op::Arrive { bar, .. }
-            | Op::Expect { bar, .. }
-            | Op::CpArrive { bar, .. }
-            | Op::NextTile { signals: bar, .. } => list.extend(self.signals_of(a, bar)),
-            Op::CommitUmma(bars) => bars.iter().for_each(|b| list.extend(self.signals_of(a, b))),
-            _ => {}
+        });
+        if let Op::MbarWait { bar, phase } = op {
+            let want = match phase {
+                Phase::Absolute(e) => self.eval(a, e).map(|v| format!("phase {v}")),
+                Phase::Parity(e) => self.eval(a, e).map(|v| format!("parity {}", v & 1)),
+            };
+            let name = self.bars(a, bar).ok().and_then(|b| b.first().map(|ix| self.mbar_name(*ix)));
+            list.extend(want.ok().zip(name).map(|(want, name)| format!("{want} of {name}")));
         }
         list
-    }
-
-    fn signals_of(&self, a: AgentId, bar: &BarRef) -> Vec<String> {
-        let bars = self.bars(a, bar).unwrap_or_default();
-        bars.iter().map(|ix| format!("signals {}", self.mbar_name(*ix))).collect()
     }
 
     /// The effect of a flight's landing: `16384 bytes for phase 0 of full[1]`.

@@ -5,11 +5,12 @@
 //! whole grid is known without a run. A kernel whose variables come from other agents (mailboxes, tiles that `clc`
 //! hands out) has no such list.
 
-use crate::ir::{Class, Env, Expr, Instr, MoveKind, Op, Place, Program};
+use crate::ir::{Env, Expr, Instr, Op, Program};
 use crate::timeline::Lanes;
 
 use super::eval::Coords;
-use super::memory::Footprint;
+use super::footprint::Footprint;
+use super::op::global_place;
 use super::world::World;
 use super::{AgentId, Rules};
 
@@ -82,7 +83,7 @@ impl<'p> Walker<'p> {
     /// where the control flow has no end.
     pub fn traffic(&mut self) -> Option<Vec<Traffic>> {
         let mut list = Vec::new();
-        for a in 0..self.world.info.len() as AgentId {
+        for a in 0..self.world.spec.info.len() as AgentId {
             let first = list.len();
             let steps = self.walk(a, &mut list)?;
             for t in &mut list[first..] {
@@ -95,16 +96,16 @@ impl<'p> Walker<'p> {
 
     fn walk(&mut self, a: AgentId, list: &mut Vec<Traffic>) -> Option<u64> {
         let w = &mut self.world;
-        let mut pc = w.agents[a as usize].pc;
+        let mut pc = w.agents[a].pc;
         for n in 0..LIMIT {
             match &w.prog.code[pc as usize] {
                 Instr::End => return Some(n + 1),
                 Instr::Op { op: Op::Get { .. } | Op::NextTile { .. } | Op::Counter { .. }, .. } => return None,
                 Instr::Op { op, .. } => {
-                    if let Some((_, store)) = global(w.prog, op)
+                    if let Some((_, store)) = global_place(w.prog, op)
                         && first_to_move(w, a, pc, op)
                     {
-                        let vars = w.vars[a as usize * w.frame..(a as usize + 1) * w.frame].into();
+                        let vars = w.agents.vars(a).into();
                         list.push(Traffic { pc, agent: a, vars, store, progress: n as u32 });
                     }
                     pc += 1;
@@ -118,7 +119,7 @@ impl<'p> Walker<'p> {
     /// Instructions of the cluster's longest agent. `None` where the control flow depends on more than the coordinates.
     pub fn length(&mut self) -> Option<u64> {
         let mut longest = 0;
-        for a in 0..self.world.info.len() as AgentId {
+        for a in 0..self.world.spec.info.len() as AgentId {
             longest = longest.max(self.walk(a, &mut Vec::new())?);
         }
         Some(longest)
@@ -129,17 +130,16 @@ impl<'p> Walker<'p> {
         let w = &mut self.world;
         let (m, n, z) = w.prog.grid.at(id);
         w.coords = Coords { id, m, n, z };
-        let at = t.agent as usize * w.frame;
-        w.vars[at..at + w.frame].copy_from_slice(&t.vars);
+        w.agents.vars_mut(t.agent).copy_from_slice(&t.vars);
         let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
-        let (place, _) = global(w.prog, op)?;
+        let (place, _) = global_place(w.prog, op)?;
         w.footprint(t.agent, place, 0).ok()
     }
 
     /// Dependence of a listed copy's place on the cluster's coordinates.
     pub fn grid_dependence(&self, t: &Traffic) -> GridDependence {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return GridDependence::All };
-        let Some((place, _)) = global(self.world.prog, op) else { return GridDependence::All };
+        let Some((place, _)) = global_place(self.world.prog, op) else { return GridDependence::All };
         let parts = place.sel.rows.iter().chain(&place.sel.cols).map(|p| &p.index);
         place.at.iter().chain(parts).map(mentions).fold(GridDependence::None, GridDependence::and)
     }
@@ -147,32 +147,21 @@ impl<'p> Walker<'p> {
     /// Whether a copy's place counts elements instead of blocks.
     pub fn by_elements(&self, t: &Traffic) -> bool {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return false };
-        global(self.world.prog, op).is_some_and(|(p, _)| p.elements)
+        global_place(self.world.prog, op).is_some_and(|(p, _)| p.elements)
     }
-}
-
-/// The place in global memory of a copy, and whether it is written.
-pub(super) fn global<'o>(prog: &Program, op: &'o Op) -> Option<(&'o Place, bool)> {
-    let Op::Move { how, src, dst, .. } = op else { return None };
-    match how {
-        MoveKind::Load | MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma | MoveKind::TmaLoad => Some((src, false)),
-        MoveKind::Store | MoveKind::TmaStore => Some((dst, true)),
-        _ => None,
-    }
-    .filter(|(p, _)| prog.objects[p.obj as usize].class == Class::Global)
 }
 
 /// Whether an agent is the first agent of those that share a copy.
 pub(super) fn first_to_move(w: &World<'_>, a: AgentId, pc: u32, op: &Op) -> bool {
     let Op::Move { crew, .. } = op else { return false };
-    w.does_lanes(a, pc) && (*crew == 0 || crew.trailing_zeros() == w.info[a as usize].warp)
+    w.does_lanes(a, pc) && (*crew == 0 || crew.trailing_zeros() == w.spec.info[a as usize].warp)
 }
 
 impl World<'_> {
     /// Whether an agent performs operations of single lanes. An operation of all lanes is performed by the class that
     /// has nearly all lanes.
     pub(super) fn does_lanes(&self, a: AgentId, pc: u32) -> bool {
-        let me = self.info[a as usize];
-        if self.elected_at[pc as usize] { me.elected() } else { me.lanes != Some(Lanes::Elected) }
+        let me = self.spec.info[a as usize];
+        if self.spec.elected_at[pc as usize] { me.elected() } else { me.lanes != Some(Lanes::Elected) }
     }
 }

@@ -31,7 +31,7 @@ pub(super) enum Goal<'f> {
 
 impl Goal<'_> {
     fn met(&self, world: &World<'_>) -> bool {
-        let faults = || world.findings.iter().filter(|f| !f.note);
+        let faults = || world.findings().iter().filter(|f| !f.note);
         match self {
             Goal::Same(g) => faults().any(|f| f.same_places(g)),
             Goal::Alike(g) => faults().any(|f| alike(f, g)),
@@ -143,11 +143,11 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
         set.left.set(set.left().checked_sub(steps * (1 + agents / 64) + agents * agents / 8)?);
     }
     for &turn in turns {
-        let met = world.findings.len();
+        let met = world.findings().len();
         match turn {
             Turn::Agent(a) => {
                 let ended = world.agent_ended(a);
-                let act = match world.step(a) {
+                let act = match world.step(a, &mut ()) {
                     Step::Performed { effect, .. } => {
                         started[a as usize].extend(effect.flights().into_iter().map(Some));
                         stood[a as usize] = None;
@@ -155,7 +155,7 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
                     }
                     Step::Blocked { pc, on, .. } => {
                         let came = stood[a as usize].replace((pc, on)) != Some((pc, on)) && arrives(set.prog, pc, on);
-                        (came || world.findings.len() > met).then_some(Act::Waits)
+                        (came || world.findings().len() > met).then_some(Act::Waits)
                     }
                     Step::Ended => (!ended).then_some(Act::Ends),
                     Step::Broken => Some(Act::Breaks),
@@ -173,13 +173,12 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
                 {
                     *place = None;
                     let pc = world.flight(f)?.pc;
-                    world.land(f);
+                    world.land(f, &mut ());
                     moves.push(Move { agent: a, site: set.prog.at[pc as usize], act: Act::Lands(nth) });
                 }
             }
         }
-        world.touched.clear();
-        if world.findings.len() > met && goal.met(&world) {
+        if world.findings().len() > met && goal.met(&world) {
             return Some(moves);
         }
         if matches!(moves.last(), Some(Move { act: Act::Breaks, .. })) {
@@ -201,5 +200,5 @@ fn arrives(prog: &Program, pc: u32, on: WaitTarget) -> bool {
 pub(super) fn stale(set: &Setting<'_>, moves: &[Move]) -> bool {
     let schedule = Schedule { cluster: set.cluster, moves: moves.to_vec() };
     let mut replay = Replay::new(set.prog, set.rules, &schedule);
-    replay.to_the_end().is_ok() && replay.world.findings.iter().any(|f| f.kind == FindingKind::Stale)
+    replay.to_the_end().is_ok() && replay.world.findings().iter().any(|f| f.kind == FindingKind::Stale)
 }

@@ -25,7 +25,7 @@ pub(super) fn tell(set: &Setting<'_>, schedule: Schedule, mut pair: Option<Pair>
             Act::Ends => Vec::new(),
             Act::Lands(_) => brings.unwrap_or_default(),
         };
-        touches.extend(completed(world));
+        touches.extend(completed(world, replay.changed()));
         told.push(MoveDescription { agent: world.agent_name(m.agent), site: m.site, act: m.act, touches });
     }
     if let Some(p) = &mut pair
@@ -45,14 +45,14 @@ pub(super) fn tell(set: &Setting<'_>, schedule: Schedule, mut pair: Option<Pair>
         }
         hang = diagnose(&replay.world, &blocked);
     }
-    let findings = replay.world.findings.into_iter().filter(|f| !f.note).collect();
+    let findings = replay.world.findings().iter().filter(|f| !f.note).cloned().collect();
     Some(Witness { schedule, told, pair, findings, hang, shortest })
 }
 
 /// Phases that the last move completed.
-fn completed(world: &World<'_>) -> Vec<String> {
+fn completed(world: &World<'_>, changed: &[WaitTarget]) -> Vec<String> {
     let mut list = Vec::new();
-    for on in &world.touched {
+    for on in changed {
         if let WaitTarget::Mbar(ix) = on
             && let Some(phase) = world.mbar(*ix).phase.checked_sub(1)
         {

@@ -88,7 +88,7 @@ impl<'p> AdversarialRun<'p> {
     pub(crate) fn step(&mut self, a: AgentId) -> bool {
         self.steps += 1;
         let ended = self.world.agent_ended(a);
-        let moved = match self.world.step(a) {
+        let moved = match self.world.step(a, &mut ()) {
             Step::Performed { effect, pc, .. } => {
                 self.trail.push(a, pc);
                 for f in effect.flights() {
@@ -115,7 +115,7 @@ impl<'p> AdversarialRun<'p> {
 
     fn land(&mut self) -> bool {
         let Some((flight, turn)) = self.flying.pop_front() else { return false };
-        self.world.land(flight);
+        self.world.land(flight, &mut ());
         self.turns.push(turn);
         true
     }
@@ -125,19 +125,19 @@ impl<'p> AdversarialRun<'p> {
         let flight = *self.world.flights_of(a).get(place)?;
         let at = self.flying.iter().position(|(f, _)| *f == flight)?;
         let (flight, turn) = self.flying.remove(at)?;
-        self.world.land(flight);
+        self.world.land(flight, &mut ());
         self.turns.push(turn);
         Some(())
     }
 
     /// Whether the run has a fault.
     pub(crate) fn faulty(&self) -> bool {
-        self.world.findings.iter().any(|f| !f.note)
+        self.world.findings().iter().any(|f| !f.note)
     }
 
     pub(crate) fn wrong(self, hang: Vec<Waiting>) -> FailedRun {
         let trail = self.trail.named(&self.world);
-        let findings = self.world.findings.iter().filter(|f| !f.note).cloned().collect();
+        let findings = self.world.findings().iter().filter(|f| !f.note).cloned().collect();
         FailedRun { findings, hang, trail, turns: self.turns }
     }
 }

@@ -5,13 +5,12 @@
 //! to mbarriers, groups and counters). It then ends or hangs as all others do, and happens-before shows all of their
 //! races.
 
-use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::{
-    AgentId, Decision, Entry, FlightId, Placement, Rules, Snapshot, Step, StepEffect, WaitTarget, World,
+    AgentId, Decision, Entry, FlightId, Placement, Rules, Snapshot, Step, StepEffect, StepRecord, WaitTarget, World,
 };
 use warpline_sim::report::{Finding, Waiting};
 
@@ -118,6 +117,8 @@ const TAKEN: u64 = 64;
 #[derive(Clone)]
 pub(crate) struct CanonicalRun<'p> {
     pub(crate) world: World<'p>,
+    /// What the last step or landing did, and changes that no agent was woken for yet.
+    pub(crate) record: StepRecord,
     flying: VecDeque<FlightId>,
     blocked: Vec<Option<(u32, WaitTarget)>>,
     /// Agents that have ended, and blocked agents whose wait has not been touched since. A step of these changes
@@ -144,6 +145,7 @@ impl<'p> CanonicalRun<'p> {
         let n = world.agents().len();
         CanonicalRun {
             world,
+            record: StepRecord::default(),
             flying: VecDeque::new(),
             blocked: vec![None; n],
             asleep: vec![false; n],
@@ -157,14 +159,9 @@ impl<'p> CanonicalRun<'p> {
         }
     }
 
-    /// Records decisions from now on, or stops recording.
-    pub(crate) fn record_decisions(&mut self, keep: bool) {
-        self.world.decisions = keep.then(RefCell::default);
-    }
-
-    /// The decisions of the last step.
-    pub(crate) fn decisions(&self) -> Option<Ref<'_, Vec<Decision>>> {
-        self.world.decisions.as_ref().map(RefCell::borrow)
+    /// The decisions of the last step, where they are recorded.
+    pub(crate) fn decisions(&self) -> &[Decision] {
+        self.record.decisions.as_deref().unwrap_or_default()
     }
 
     /// Makes the next step. After [`StepOutcome::RunEnded`] there is none.
@@ -174,9 +171,7 @@ impl<'p> CanonicalRun<'p> {
 
     /// The event before the next step of an agent, if there is one.
     pub(crate) fn before_agent_step(&mut self, observer: Observer<'_>) -> Option<StepOutcome> {
-        if let Some(list) = &mut self.world.decisions {
-            list.get_mut().clear();
-        }
+        self.record.clear_decisions();
         loop {
             if self.landing == Landing::AtOnce
                 && let Some(landed) = self.land(observer)
@@ -242,7 +237,7 @@ impl<'p> CanonicalRun<'p> {
     pub(crate) fn way(&mut self, by: &'p Program, comes_to: impl FnMut(u32)) -> Option<(u32, Vec<i64>)> {
         let (agent, pc) = (self.turn, self.pc());
         let vars = self.world.vars_of(agent).to_vec();
-        self.world.way(agent, (pc, &vars), by, comes_to)
+        self.world.way(agent, (pc, &vars), by, &mut self.record, comes_to)
     }
 
     /// That agent tries to proceed.
@@ -261,7 +256,7 @@ impl<'p> CanonicalRun<'p> {
             }
             self.cycle = Some(cycle);
         }
-        let step = self.world.step(agent);
+        let step = self.world.step(agent, &mut self.record);
         observer(&self.world, Event::Step(agent, &step));
         match step {
             Step::Performed { effect, pc, .. } => {
@@ -294,10 +289,10 @@ impl<'p> CanonicalRun<'p> {
         }
     }
 
-    /// Wakes the agents that wait for a touched object.
+    /// Wakes the agents that wait for an object that changed.
     fn wake(&mut self) {
-        for touched in self.world.touched.drain(..) {
-            let waits = |b: &Option<(u32, WaitTarget)>| b.is_some_and(|(_, on)| on == touched);
+        for changed in self.record.changed.drain(..) {
+            let waits = |b: &Option<(u32, WaitTarget)>| b.is_some_and(|(_, on)| on == changed);
             self.blocked.iter().zip(&mut self.asleep).filter(|(b, _)| waits(b)).for_each(|(_, asleep)| *asleep = false);
         }
     }
@@ -307,7 +302,7 @@ impl<'p> CanonicalRun<'p> {
         let f = self.flying.pop_front()?;
         let (agent, pc) = self.world.flight(f).map_or((0, 0), |f| (f.agent, f.pc));
         observer(&self.world, Event::Land(f));
-        self.world.land(f);
+        self.world.land(f, &mut self.record);
         Some(StepOutcome::Landed { agent, pc })
     }
 
@@ -337,7 +332,7 @@ impl<'p> CanonicalRun<'p> {
 
     /// A description of an arrival that another schedule could count in another phase.
     pub(crate) fn unordered(&self) -> Option<String> {
-        self.world.unordered.map(|(a, pc, _)| {
+        self.world.unordered().map(|(a, pc, _)| {
             let site = self.world.program().site(pc);
             format!("line {}: `{}` by {}", site.line, site.text, self.world.agent_name(a))
         })
@@ -401,7 +396,7 @@ impl<'p> RecordedRun<'p> {
             StepOutcome::Performed { agent, pc, .. } => {
                 if self.fault.is_none() {
                     self.trail.push(agent, pc);
-                    let fault = self.walk.world.findings.iter().any(|f| !f.note);
+                    let fault = self.walk.world.findings().iter().any(|f| !f.note);
                     self.fault = fault.then_some(self.walk.steps);
                 }
                 // The fault may have removed the exit of a loop, so such a run is cut off.
@@ -416,7 +411,7 @@ impl<'p> RecordedRun<'p> {
         let RecordedRun { walk, trail, .. } = self;
         RunResult {
             end,
-            findings: walk.world.findings.clone(),
+            findings: walk.world.findings().to_vec(),
             unordered: walk.unordered(),
             steps: walk.steps,
             cluster,

@@ -53,9 +53,10 @@ pub fn walk(prog: &Program, rules: Rules, cluster: i64, seed: u64, max_moves: u6
     // The wait of each agent; an agent that has ended waits for ever.
     let mut waits: Vec<Option<WaitTarget>> = vec![None; n];
     let mut ended = vec![false; n];
+    let mut changed = Vec::new();
     let mut moves = 0;
     let end = loop {
-        if world.findings.iter().any(|f| !f.note) {
+        if world.findings().iter().any(|f| !f.note) {
             break WalkEnd::Broken;
         }
         if moves >= max_moves {
@@ -73,19 +74,19 @@ pub fn walk(prog: &Program, rules: Rules, cluster: i64, seed: u64, max_moves: u6
         }
         moves += 1;
         match pick(dice.below(total), ready.map(|a| (a, pace[a])), &flights, landing) {
-            Move::Land(f) => world.land(f),
-            Move::Step(a) => match world.step(a as AgentId) {
+            Move::Land(f) => world.land(f, &mut changed),
+            Move::Step(a) => match world.step(a as AgentId, &mut changed) {
                 Step::Performed { .. } => {}
                 Step::Blocked { on, .. } => waits[a] = Some(on),
                 Step::Ended => ended[a] = true,
                 Step::Broken => break WalkEnd::Broken,
             },
         }
-        for on in std::mem::take(&mut world.touched) {
+        for on in changed.drain(..) {
             waits.iter_mut().filter(|w| **w == Some(on)).for_each(|w| *w = None);
         }
     };
-    Walk { end, findings: world.findings, moves }
+    Walk { end, findings: world.take_findings(), moves }
 }
 
 enum Move {

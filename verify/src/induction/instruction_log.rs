@@ -98,9 +98,7 @@ impl Log {
         }
         let (mut step, way) = self.before_step(walk, run);
         let made = walk.agent_step(&mut |_, _| {});
-        let decisions = walk.decisions();
-        step.operation = decisions.as_ref().and_then(|list| list.get(way..)).unwrap_or_default().to_vec();
-        drop(decisions);
+        step.operation = walk.decisions().get(way..).unwrap_or_default().to_vec();
         self.now.push(step);
         made
     }
@@ -110,10 +108,10 @@ impl Log {
         let (own, agent) = (walk.world.program(), walk.turn());
         let from = (walk.pc(), walk.world.vars_of(agent).to_vec());
         let mut counts = false;
-        walk.record_decisions(true);
+        walk.record.record_decisions();
         let to = walk.way(own, |pc| counts |= self.differing[run][pc as usize]);
-        let way = walk.decisions().map_or(0, |list| list.len());
-        walk.record_decisions(true);
+        let way = walk.decisions().len();
+        walk.record.record_decisions();
         let left = walk.world.tiles_left();
         (AgentStep { run, agent, from, to, counts, operation: Vec::new(), left }, way)
     }
@@ -167,14 +165,14 @@ impl AgentStep {
     /// The decisions of this step by another kernel, if that kernel makes the same step.
     fn made_by<'p>(&self, walk: &mut CanonicalRun<'p>, by: &'p Program) -> Option<Vec<Decision>> {
         let own = walk.world.program();
-        walk.record_decisions(true);
-        let way = walk.world.way(self.agent, (self.from.0, &self.from.1), by, |_| {});
+        walk.record.record_decisions();
+        let way = walk.world.way(self.agent, (self.from.0, &self.from.1), by, &mut walk.record, |_| {});
         let (at, _) = self.to.as_ref().filter(|_| way == self.to)?;
         let next = &own.code[*at as usize];
         if differs(own, by, next) {
             return None;
         }
-        let mut decisions = walk.decisions().map(|list| list.to_vec()).unwrap_or_default();
+        let mut decisions = walk.decisions().to_vec();
         let mut operation = self.operation.clone();
         if hands(next) {
             // A smaller grid has fewer tiles left, but at least one where there was one.

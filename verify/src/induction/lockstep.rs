@@ -182,7 +182,7 @@ impl<'p> Reached<'p> {
         let Reached { mut runs, mut watches, parts, conditions, second, .. } = Reached::clone(self);
         let mut marks = vec![Vec::new(); watches.len()];
         let mut checkpoints = Vec::new();
-        runs.iter_mut().for_each(|w| w.record_decisions(true));
+        runs.iter_mut().for_each(|w| w.record.record_decisions());
         let mut made = Vec::with_capacity(shift_invariance::RUNS);
         let bytes: u64 = runs.iter().map(|run| run.world.bytes()).sum();
         let spacing = CHECKPOINT_STEPS.max(bytes / BYTES_A_STEP);
@@ -297,11 +297,9 @@ fn divergence(
     if runs.len() == 1 {
         return None;
     }
-    let decisions: Vec<_> = runs.iter().map(CanonicalRun::decisions).collect();
-    let list = |i: usize| -> &[Decision] { decisions[i].as_deref().map_or(&[], Vec::as_slice) };
     let one = |is: &[usize]| {
         let lists: [&[Decision]; shift_invariance::RUNS] =
-            std::array::from_fn(|i| list(is.get(i).copied().unwrap_or(0)));
+            std::array::from_fn(|i| runs[is.get(i).copied().unwrap_or(0)].decisions());
         is.iter().all(|i| made[*i] == made[is[0]])
             && shift_invariance::decided(&lists[..is.len()], &mut locked(conditions))
     };
@@ -329,7 +327,7 @@ pub(crate) fn uneven(prog: &Program, at: Option<u32>) -> String {
 
 /// A fault of a run, without faults of coverage, which other runs check.
 fn fault(walk: &CanonicalRun<'_>) -> Option<String> {
-    let faults = walk.world.findings.iter();
+    let faults = walk.world.findings().iter();
     let worst = faults.filter(|f| !f.note && f.kind != FindingKind::Coverage).map(|f| f.message.clone()).next();
     worst.or_else(|| walk.unordered())
 }

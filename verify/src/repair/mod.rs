@@ -143,8 +143,8 @@ fn clean(mut walk: CanonicalRun<'_>) -> bool {
     let mut notes = 0;
     loop {
         let made = walk.next();
-        let new = &walk.world.findings[notes..];
-        if new.iter().any(|f| !f.note) || walk.world.unordered.is_some() {
+        let new = &walk.world.findings()[notes..];
+        if new.iter().any(|f| !f.note) || walk.world.unordered().is_some() {
             return false;
         }
         notes += new.len();

@@ -45,7 +45,7 @@ impl Plan {
         let mut writers = Writers::of(&world);
         for n in 0..LOOK {
             let a = n as AgentId % agents;
-            if let (Step::Broken, _) | (_, true) = (world.step(a), world.ended()) {
+            if let (Step::Broken, _) | (_, true) = (world.step(a, &mut ()), world.ended()) {
                 break;
             }
             writers.look(&world, a);
@@ -57,7 +57,7 @@ impl Plan {
                 && let Some(f) = world.landable().first()
             {
                 let a = world.flight(*f).map_or(0, |f| f.agent);
-                world.land(*f);
+                world.land(*f, &mut ());
                 writers.look(&world, a);
             }
         }

@@ -1,11 +1,9 @@
 //! Execution of moves in a world: the parts that a move depends on, its outcome, and the check that it is the same one
 //! period later.
 
-use std::cell::RefCell;
-
 use smallvec::SmallVec;
 use warpline_sim::ir::Instr;
-use warpline_sim::protocol::{AgentId, Decision, PartState, StatePart, Step, StreamKind};
+use warpline_sim::protocol::{AgentId, Decision, PartState, StatePart, Step, StepRecord, StreamKind};
 use warpline_sim::report::FindingKind;
 
 use super::Stop;
@@ -142,7 +140,11 @@ impl Tables<'_> {
         // A part without a cell has its initial content.
         let put = |p: &StatePart| before.iter().find(|(q, _)| q == p).map(|(_, h)| h);
         let start: Vec<Option<PartState>> = parts.iter().map(|p| put(p).is_none().then(|| w.part(*p))).collect();
-        w.decisions = decisions.is_some().then(RefCell::default);
+        let mut record = StepRecord {
+            accesses: Some(Vec::new()),
+            decisions: decisions.is_some().then(Vec::new),
+            ..StepRecord::default()
+        };
         let mut made = Transition {
             held: Vec::new(),
             touches: Vec::new(),
@@ -156,13 +158,13 @@ impl Tables<'_> {
             ActionKind::Land(i) => {
                 let f = w.flights_of(a)[i as usize];
                 made.pc = w.flight(f).map_or(0, |f| f.pc);
-                w.land(f);
+                w.land(f, &mut record);
             }
             ActionKind::Step => {
                 made.pc = w.pc(a);
-                match w.step(a) {
+                match w.step(a, &mut record) {
                     Step::Performed { effect, .. } => {
-                        let mut touches = w.accesses.replace(Vec::new()).unwrap_or_default();
+                        let mut touches = record.take_accesses();
                         touches.retain(|(p, _)| !private[*p as usize]);
                         touches.sort_unstable();
                         touches.dedup();
@@ -177,19 +179,19 @@ impl Tables<'_> {
                             }
                         }
                         made.touches = touches;
-                        w.settle(a);
+                        w.settle(a, &mut record);
                     }
                     Step::Ended | Step::Blocked { .. } => {}
                     Step::Broken => made.fault = Some(FindingKind::Range),
                 }
             }
         }
-        made.fault = made.fault.or(w.findings.iter().find(|f| !f.note).map(|f| f.kind));
+        made.fault = made.fault.or(w.findings().iter().find(|f| !f.note).map(|f| f.kind));
         made.held = parts.iter().map(|p| w.part(*p)).collect();
         let was = parts.iter().zip(&start).map(|(p, start)| start.as_ref().or_else(|| put(p)));
         made.goes = made.fault.is_some() || was.zip(&made.held).any(|(was, now)| was != Some(now));
-        if let (Some(list), Some(j)) = (decisions, &w.decisions) {
-            list.clone_from(&j.borrow());
+        if let (Some(list), Some(recorded)) = (decisions, record.decisions) {
+            *list = recorded;
         }
         made
     }

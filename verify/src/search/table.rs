@@ -129,7 +129,7 @@ impl<'t> Tables<'t> {
             let text = self.texts.at(n);
             let mut w = self.world(text).clone();
             for a in 0..w.agents().len() as AgentId {
-                if !w.settle(a) {
+                if !w.settle(a, &mut ()) {
                     return Err(Stop::Unfit("a number has no meaning before the first operation".into()));
                 }
             }

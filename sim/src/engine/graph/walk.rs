@@ -9,7 +9,8 @@ use crate::engine::server::Core;
 use crate::engine::timing::Timing;
 use crate::ir::{Cost, Instr, Op, Queue};
 use crate::protocol::{
-    AgentId, AgentInfo, Decision, FlightId, RendezvousKind, Step, StepEffect, StreamKind, TileKey, WaitTarget, World,
+    AgentId, AgentInfo, Decision, FlightId, RendezvousKind, Step, StepEffect, StepRecord, StreamKind, TileKey,
+    WaitTarget, World,
 };
 
 use super::{Edge, Event, Graph, Kind};
@@ -42,6 +43,8 @@ pub(super) struct Walk<'w> {
     prober: Prober<'w>,
     timing: &'w Timing<'w>,
     world: World<'w>,
+    /// What the last step or landing did.
+    record: StepRecord,
     /// Number of resources of a core.
     resources: u16,
     out: Graph,
@@ -59,9 +62,7 @@ pub(super) struct Walk<'w> {
 }
 
 impl<'w> Walk<'w> {
-    pub(super) fn new(timing: &'w Timing<'w>, mut world: World<'w>) -> Walk<'w> {
-        world.decisions = Some(Default::default());
-        world.touched.clear();
+    pub(super) fn new(timing: &'w Timing<'w>, world: World<'w>) -> Walk<'w> {
         let (mbars, meets, _) = world.objects();
         Walk {
             prober: Prober::new(timing),
@@ -76,6 +77,7 @@ impl<'w> Walk<'w> {
             meeting: vec![Vec::new(); meets],
             met: vec![None; meets],
             steps: FxHashMap::default(),
+            record: StepRecord { decisions: Some(Vec::new()), ..StepRecord::default() },
             world,
         }
     }
@@ -98,10 +100,10 @@ impl<'w> Walk<'w> {
             }
             let Some((flight, land)) = self.flying.pop_front() else { break };
             let before = self.mbars();
-            self.world.land(flight);
+            self.world.land(flight, &mut self.record);
             self.changed(&before, land);
         }
-        if !self.world.ended() || self.world.findings.iter().any(|f| !f.note) {
+        if !self.world.ended() || self.world.findings().iter().any(|f| !f.note) {
             return None;
         }
         let mut lists: Vec<_> = self.steps.into_iter().collect();
@@ -144,7 +146,7 @@ impl<'w> Walk<'w> {
                 self.phases[ix].resize(is.0 as usize, done);
             }
         }
-        for on in std::mem::take(&mut self.world.touched) {
+        for on in std::mem::take(&mut self.record.changed) {
             if let WaitTarget::Rendezvous(ix) = on
                 && !self.meeting[ix as usize].is_empty()
             {
@@ -176,16 +178,14 @@ impl<'w> Walk<'w> {
     /// The numbers that decided a branch, slot or phase in the last step.
     fn numbers(&self) -> Vec<i64> {
         let fixed = |j: &Decision| if let Decision::Fixed(n) = j { Some(*n) } else { None };
-        self.world.decisions.as_ref().map(|l| l.borrow().iter().filter_map(fixed).collect()).unwrap_or_default()
+        self.record.decisions.iter().flatten().filter_map(fixed).collect()
     }
 
     /// Performs an agent's next operation. Returns false where the kernel broke.
     fn step(&mut self, a: AgentId) -> bool {
-        if let Some(list) = &mut self.world.decisions {
-            list.get_mut().clear();
-        }
+        self.record.clear_decisions();
         let before = self.mbars();
-        match self.world.step(a) {
+        match self.world.step(a, &mut self.record) {
             Step::Blocked { loops, on, pc } => {
                 let agent = &mut self.agents[a as usize];
                 agent.loops += loops;
@@ -244,8 +244,11 @@ impl<'w> Walk<'w> {
         let blocked = self.agents[a as usize].blocked.take();
         let loops = self.loops(a);
         let waits = !matches!(op, Op::Named { sync: false, .. } | Op::ClusterArrive { .. });
-        let ended =
-            self.world.touched.iter().find_map(|on| if let WaitTarget::Rendezvous(ix) = on { Some(*ix) } else { None });
+        let ended = self
+            .record
+            .changed
+            .iter()
+            .find_map(|on| if let WaitTarget::Rendezvous(ix) = on { Some(*ix) } else { None });
         let ended = ended.filter(|_| waits);
         if let Some(ix) = ended {
             // The last agent in this order need not be the last in time.

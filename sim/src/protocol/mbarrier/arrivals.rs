@@ -43,30 +43,30 @@ impl Arrivals {
 impl World<'_> {
     /// Whether an agent knows that the first `phases` phases of a barrier are complete.
     pub(in crate::protocol) fn knows_phases(&self, a: AgentId, ix: MbarIx, phases: i64) -> bool {
-        let row = self.agent_row(a);
+        let row = self.spec.agent_row(a);
         // Knowing of time is enough here: nothing is read.
-        if self.rows.reached(row, self.mbar_comp(ix)) as i64 >= phases {
+        if self.order.reached(row, self.spec.mbar_comp(ix)) as i64 >= phases {
             return true;
         }
         let back = self.mbar(ix).phase as i64 + 1 - phases;
         let Some(last) = usize::try_from(back).ok().and_then(|b| self.mbars[ix as usize].arrivals().get(b)) else {
             return false;
         };
-        back > 0 && !last.unsure && last.epochs.iter().all(|e| self.rows.reached(row, e.comp) >= e.clock)
+        back > 0 && !last.unsure && last.epochs.iter().all(|e| self.order.reached(row, e.comp) >= e.clock)
     }
 
     /// An arrival belongs to one phase in every schedule if its agent knows that the phase before is complete.
     pub(in crate::protocol) fn arrives_in_order(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         let phase = self.mbar(ix).phase;
-        if self.unordered.is_none() && !self.knows_phases(a, ix, phase as i64) {
+        if !self.results.is_unordered() && !self.knows_phases(a, ix, phase as i64) {
             self.may_be_counted_elsewhere(a, pc, ix);
         }
     }
 
     /// Another schedule can count this arrival in another phase, which is of no matter where nothing hangs on it.
     pub(in crate::protocol) fn may_be_counted_elsewhere(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
-        if self.phases_matter[self.mbar_decl(ix) as usize] {
-            self.unordered.get_or_insert((a, pc, WaitTarget::Mbar(ix)));
+        if self.spec.phases_matter[self.mbar_decl(ix) as usize] {
+            self.results.note_unordered(a, pc, WaitTarget::Mbar(ix));
         }
     }
 }

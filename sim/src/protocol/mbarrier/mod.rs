@@ -4,10 +4,11 @@
 //! at `expect`. The byte count may be negative while an arrival is pending: a copy may land before its `expect`.
 
 use crate::code::Code;
-use crate::ir::{BarRef, BarrierCta, Binary, Instr, MbarId, Op, Phase};
+use crate::ir::{BarRef, BarrierCta, Binary, Instr, MbarId, Phase};
 
 use super::AgentId;
 use super::eval::Decision;
+use super::op::{BarrierAction, BarrierUse, instruction};
 use super::order::{Epoch, RowId};
 use super::step::Blocked;
 use super::world::{Fault, WaitTarget, World};
@@ -24,16 +25,27 @@ const LIMIT: i64 = (1 << 20) - 1;
 /// Index of an mbarrier of a world: every stage of every declaration, for every CTA.
 pub(super) type MbarIx = u32;
 
+/// Arrivals of one agent at a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// Number of arrivals.
+    pub(super) count: u32,
+    /// The row that the arrivals release; `None` for relaxed arrivals.
+    pub(super) release: Option<RowId>,
+    /// The epoch of the arrivals; `None` where an agent can know of them only by waiting.
+    pub(super) epoch: Option<Epoch>,
+}
+
 impl World<'_> {
     pub(super) fn mbar_ix(&self, bar: MbarId, stage: u32, cta: u32) -> MbarIx {
-        self.mbar_base[bar as usize] + cta * self.prog.mbars[bar as usize].stages + stage
+        self.spec.mbar_base[bar as usize] + cta * self.prog.mbars[bar as usize].stages + stage
     }
 
     /// `full[1]`, with the CTA where there are several.
     pub(super) fn mbar_name(&self, ix: MbarIx) -> String {
-        let d = self.mbar_base.partition_point(|&b| b <= ix) - 1;
+        let d = self.spec.mbar_base.partition_point(|&b| b <= ix) - 1;
         let decl = &self.prog.mbars[d];
-        let (cta, stage) = ((ix - self.mbar_base[d]) / decl.stages, (ix - self.mbar_base[d]) % decl.stages);
+        let (cta, stage) = ((ix - self.spec.mbar_base[d]) / decl.stages, (ix - self.spec.mbar_base[d]) % decl.stages);
         let mut s = decl.name.clone();
         if decl.stages > 1 {
             s += &format!("[{stage}]");
@@ -48,14 +60,14 @@ impl World<'_> {
     pub fn mbar_label(&self, ix: u32) -> (String, u32) {
         let d = self.mbar_decl(ix) as usize;
         let decl = &self.prog.mbars[d];
-        let stage = (ix - self.mbar_base[d]) % decl.stages;
+        let stage = (ix - self.spec.mbar_base[d]) % decl.stages;
         let name = if decl.stages > 1 { format!("{}[{stage}]", decl.name) } else { decl.name.clone() };
         (name, self.mbar_cta(ix))
     }
 
     /// The declaration that an index belongs to.
     pub(super) fn mbar_decl(&self, ix: MbarIx) -> MbarId {
-        (self.mbar_base.partition_point(|&b| b <= ix) - 1) as MbarId
+        (self.spec.mbar_base.partition_point(|&b| b <= ix) - 1) as MbarId
     }
 
     /// The barriers that a reference names: one, or one in each CTA of a mask.
@@ -66,7 +78,7 @@ impl World<'_> {
             return Err(Fault::Stage { bar: r.bar, stage });
         }
         let ix = |cta| self.mbar_ix(r.bar, stage as u32, cta);
-        let own = self.info[a as usize].cta;
+        let own = self.spec.info[a as usize].cta;
         Ok(match &r.at {
             BarrierCta::Own => smallvec::smallvec![ix(own)],
             BarrierCta::Cta(e) => smallvec::smallvec![ix(self.in_cluster(self.eval(a, e)?)?)],
@@ -83,13 +95,13 @@ impl World<'_> {
     /// The CTA whose memory holds a barrier.
     pub(super) fn mbar_cta(&self, ix: MbarIx) -> u32 {
         let d = self.mbar_decl(ix) as usize;
-        (ix - self.mbar_base[d]) / self.prog.mbars[d].stages
+        (ix - self.spec.mbar_base[d]) / self.prog.mbars[d].stages
     }
 
     /// `mbarrier.init` of every stage of a declaration, in the agent's CTA.
     pub(super) fn init(&mut self, a: AgentId, pc: u32, bar: MbarId) {
         let decl = &self.prog.mbars[bar as usize];
-        let (count, cta) = (decl.count, self.info[a as usize].cta);
+        let (count, cta) = (decl.count, self.spec.info[a as usize].cta);
         for s in 0..decl.stages {
             let ix = self.mbar_ix(bar, s, cta);
             if self.mbar(ix).live {
@@ -102,20 +114,21 @@ impl World<'_> {
             // life is passed on.
             let first = self.mbar(ix).first;
             if first > 0 {
-                let (gathers, done, comp) = (self.mbar_row(ix), self.mbar_done_row(ix), self.mbar_comp(ix));
+                let (gathers, done, comp) =
+                    (self.spec.mbar_row(ix), self.spec.mbar_done_row(ix), self.spec.mbar_comp(ix));
                 for row in [gathers, done] {
-                    self.rows.forget(row);
-                    self.rows.raise(row, comp, first);
+                    self.order.forget(row);
+                    self.order.raise(row, comp, first);
                 }
-                self.rows.raise(self.agent_row(a), comp, first);
+                self.order.raise(self.spec.agent_row(a), comp, first);
             }
-            self.touched.push(WaitTarget::Mbar(ix));
+            self.journal.changed(WaitTarget::Mbar(ix));
         }
     }
 
     /// `mbarrier.inval` of every stage of a declaration, in the agent's CTA.
     pub(super) fn inval(&mut self, a: AgentId, pc: u32, bar: MbarId) {
-        let cta = self.info[a as usize].cta;
+        let cta = self.spec.info[a as usize].cta;
         for s in 0..self.prog.mbars[bar as usize].stages {
             let ix = self.mbar_ix(bar, s, cta);
             self.alive(a, pc, ix);
@@ -130,10 +143,10 @@ impl World<'_> {
 
     /// Holds a use of a barrier to being after its `init`.
     pub(super) fn alive(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
-        let row = self.agent_row(a);
+        let row = self.spec.agent_row(a);
         match self.mbars[ix as usize].init() {
             Some(&init) if self.mbar(ix).live => {
-                if !self.rows.has(row, init.epoch) {
+                if !self.order.has(row, init.epoch) {
                     let message = format!("uses {}; nothing orders it after the `init`", self.mbar_name(ix));
                     self.find(Code::NotLive, a, pc, message, Some((init.pc, "initialized here".into())));
                 }
@@ -153,19 +166,13 @@ impl World<'_> {
         }
     }
 
-    /// Performs `count` arrivals, which release what is before `row`.
-    pub(super) fn arrive(
-        &mut self,
-        a: AgentId,
-        pc: u32,
-        ix: MbarIx,
-        count: u32,
-        (release, epoch): (Option<RowId>, Option<Epoch>),
-    ) {
+    /// Performs arrivals.
+    pub(super) fn arrive(&mut self, a: AgentId, pc: u32, ix: MbarIx, arrival: Arrival) {
+        let Arrival { count, release, epoch } = arrival;
         self.mbars[ix as usize].count_arrival(epoch.filter(|_| release.is_some()));
         if let Some(row) = release {
-            let acc = self.mbar_row(ix);
-            self.rows.join(acc, row);
+            let acc = self.spec.mbar_row(ix);
+            self.order.join(acc, row);
         }
         let Mbar { pending, expected, phase, .. } = *self.mbar(ix);
         if !self.mbars[ix as usize].take_pending(count) {
@@ -226,24 +233,25 @@ impl World<'_> {
 
     fn try_complete(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         let Some(done) = self.mbars[ix as usize].complete_phase() else { return };
-        let row = self.mbar_row(ix);
-        self.rows.raise(row, self.mbar_comp(ix), done + 1);
+        let row = self.spec.mbar_row(ix);
+        self.order.raise(row, self.spec.mbar_comp(ix), done + 1);
         self.mbars[ix as usize].close_arrivals();
         self.check_expects(a, ix, done);
         // Later waiters learn what completed; arrivals of the next phase are joined on top of it.
-        let shown = self.mbar_done_row(ix);
-        self.rows.join(shown, row);
+        let shown = self.spec.mbar_done_row(ix);
+        self.order.join(shown, row);
         self.check_lag(a, pc, ix, done);
-        self.touched.push(WaitTarget::Mbar(ix));
+        self.journal.changed(WaitTarget::Mbar(ix));
     }
 
     /// Bytes are expected before the phase can complete only if an arrival of that phase comes after the `expect`.
     fn check_expects(&mut self, a: AgentId, ix: MbarIx, done: u32) {
-        let row = self.mbar_row(ix);
+        let row = self.spec.mbar_row(ix);
         for x in self.mbars[ix as usize].take_expects() {
-            if !self.rows.has(row, x.epoch) {
+            if !self.order.has(row, x.epoch) {
+                let adds = |b: &BarrierUse<'_>| b.action == BarrierAction::ArriveBehindCopies;
                 let what = match &self.prog.code[x.pc as usize] {
-                    Instr::Op { op: Op::CpArrive { .. }, .. } => "adds an arrival to",
+                    Instr::Op { op, .. } if instruction(op, |i| i.barriers().iter().any(adds)) => "adds an arrival to",
                     _ => "expects bytes of",
                 };
                 let message = format!(
@@ -258,7 +266,7 @@ impl World<'_> {
     /// A waiter for phase h must have passed before phase h + 1 completes, else the waiter sees the parity flip back.
     /// Each wait that passed must be *ordered* before the completion, and not only be earlier in this run.
     fn check_lag(&mut self, a: AgentId, pc: u32, ix: MbarIx, done: u32) {
-        for w in 0..self.info.len() {
+        for w in 0..self.spec.info.len() {
             let Some(wait) = self.mbars[ix as usize].waits()[w] else { continue };
             if wait.phase < done as i64 && self.may_be_late(ix, &wait) {
                 let message = format!(
@@ -285,8 +293,8 @@ impl World<'_> {
                 let v = self.number(a, e)?;
                 // Where a search makes every order, the bit answers as the hardware's does: for the open phase or the
                 // last one.
-                let known = self.rows.clock(self.agent_row(a), self.mbar_comp(ix)) as i64;
-                let h = if self.rows.is_off() { phase } else { known };
+                let known = self.order.clock(self.spec.agent_row(a), self.spec.mbar_comp(ix)) as i64;
+                let h = if self.order.is_off() { phase } else { known };
                 self.judge(Decision::Op(Binary::Rem, v, 2));
                 self.judge(Decision::Op(Binary::Rem, h, 2));
                 if h & 1 == v & 1 { h } else { h - 1 }
@@ -327,8 +335,8 @@ impl World<'_> {
             self.find(Code::LateWait, a, pc, message, None);
         }
         self.alive(a, pc, ix);
-        let (row, done) = (self.agent_row(a), self.mbar_done_row(ix));
-        self.rows.join(row, done);
+        let (row, done) = (self.spec.agent_row(a), self.spec.mbar_done_row(ix));
+        self.order.join(row, done);
         let access = self.own_access(a, pc);
         self.mbars[ix as usize].note_wait(a, Wait { phase: target, epoch: access.epoch, pc });
         Ok(())

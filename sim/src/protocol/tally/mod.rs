@@ -14,9 +14,9 @@ use rustc_hash::FxHashMap;
 
 use crate::ir::{Executors, Instr, MmaKind, Op, Pc, Program};
 
-use super::memory::extent;
-use super::mma::shape;
-use super::walk::{first_to_move, global};
+use super::footprint::extent;
+use super::op::{global_place, shape};
+use super::walk::first_to_move;
 use super::world::World;
 use super::{AgentId, Rules};
 use range::{ClusterRange, EvalContext, Range, Stop};
@@ -67,7 +67,7 @@ impl<'p> Tally<'p> {
     /// A tally of matrix instructions, and of copies where asked.
     pub fn new(prog: &'p Program, rules: Rules, copies: bool) -> Self {
         let counts = |pc: &Pc| match &prog.code[*pc as usize] {
-            Instr::Op { op, .. } => matches!(op, Op::Mma { .. }) || copies && global(prog, op).is_some(),
+            Instr::Op { op, .. } => matches!(op, Op::Mma { .. }) || copies && global_place(prog, op).is_some(),
             _ => false,
         };
         let counted: Vec<Pc> = (0..prog.code.len() as Pc).filter(counts).collect();
@@ -205,7 +205,7 @@ impl<'p> Tally<'p> {
     /// Whether the agent acts for all agents that take part.
     fn acts(&self, a: AgentId, pc: Pc, op: &Op) -> bool {
         match op {
-            Op::Mma { kind: MmaKind::Wgmma, .. } => self.world.group_lead[a as usize] == a,
+            Op::Mma { kind: MmaKind::Wgmma, .. } => self.world.spec.group_lead[a as usize] == a,
             Op::Mma { kind: MmaKind::Umma | MmaKind::UmmaPair, .. } => true,
             Op::Mma { kind: MmaKind::Warp, .. } => self.world.does_lanes(a, pc),
             _ => first_to_move(&self.world, a, pc, op),
@@ -227,7 +227,7 @@ pub fn flops(prog: &Program, times: &Times) -> f64 {
 pub fn dram_bytes(prog: &Program, times: &Times, misses: &[f64]) -> f64 {
     let of = |(pc, n): &(Pc, u64)| {
         let Instr::Op { op, .. } = &prog.code[*pc as usize] else { return 0.0 };
-        let Some((place, store)) = global(prog, op) else { return 0.0 };
+        let Some((place, store)) = global_place(prog, op) else { return 0.0 };
         let (rows, cols) = extent(prog, place);
         let bytes = prog.objects[place.obj as usize].bytes_of(rows * cols) as f64;
         bytes * *n as f64 * if store { 1.0 } else { misses[place.obj as usize] }

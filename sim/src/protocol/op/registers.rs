@@ -8,53 +8,86 @@ use crate::code::Code;
 use crate::ir::{Instr, Op, Program};
 use crate::timeline::Lanes;
 
-use super::AgentId;
-use super::order::Access;
-use super::step::{Blocked, StepEffect};
-use super::world::{WaitTarget, World};
+use super::{Aligned, Instruction};
+use crate::protocol::AgentId;
+use crate::protocol::order::Access;
+use crate::protocol::parts::StatePart;
+use crate::protocol::step::{Blocked, StepEffect};
+use crate::protocol::world::{WaitTarget, World};
 
 /// Registers of one CTA: the free ones, and those of each warp. No warps where the program never changes registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Registers {
     /// Free registers, of all lanes.
-    pub(super) free: i64,
-    pub(super) warps: Vec<Owned>,
+    pub(in crate::protocol) free: i64,
+    pub(in crate::protocol) warps: Vec<Owned>,
 }
 
 /// Registers of one warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Owned {
+pub(in crate::protocol) struct Owned {
     /// Registers of one thread.
-    pub(super) count: u32,
+    pub(in crate::protocol) count: u32,
     /// The number of changes by the warp, and the last change: the instruction, the count, and whether the change was
     /// `inc`.
-    pub(super) times: u32,
-    pub(super) last: Option<(Access, (u32, bool))>,
+    pub(in crate::protocol) times: u32,
+    pub(in crate::protocol) last: Option<(Access, (u32, bool))>,
 }
 
 impl Registers {
     /// The registers that the CTAs of a program start with.
-    pub(super) fn of(prog: &Program) -> Registers {
+    pub(in crate::protocol) fn of(prog: &Program) -> Registers {
         let first = Owned { count: prog.regs.unwrap_or(0), ..Owned::default() };
         Registers { free: 0, warps: vec![first; if hands_registers(prog) { prog.warps as usize } else { 0 }] }
     }
 }
 
 /// Whether a program changes the registers of its warps.
-pub(super) fn hands_registers(prog: &Program) -> bool {
+pub(in crate::protocol) fn hands_registers(prog: &Program) -> bool {
     prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Regs { .. }, .. }))
+}
+
+/// `setmaxnreg`.
+pub(super) struct SetRegisters {
+    /// Registers of a thread.
+    pub(super) count: u32,
+    /// `inc`, which may wait, or `dec`.
+    pub(super) inc: bool,
+}
+
+impl Instruction for SetRegisters {
+    fn step(&self, w: &mut World<'_>, a: AgentId, pc: u32) -> Result<StepEffect, Blocked> {
+        w.set_regs(a, pc, self.count, self.inc)
+    }
+
+    fn parts(&self, w: &World<'_>, a: AgentId, _pc: u32, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
+        list.extend([StatePart::Ended, StatePart::Pool(w.spec.info[a as usize].cta)]);
+        Ok(())
+    }
+
+    fn aligned(&self) -> Aligned {
+        Aligned::Warp
+    }
+
+    fn joins_lanes(&self) -> bool {
+        true
+    }
+
+    fn together(&self) -> Option<bool> {
+        Some(true)
+    }
 }
 
 impl World<'_> {
     /// `setmaxnreg`: `dec` gives registers to the CTA's pool; `inc` waits until the pool has enough.
-    pub(super) fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<StepEffect, Blocked> {
-        let who = self.info[a as usize];
+    fn set_regs(&mut self, a: AgentId, pc: u32, count: u32, inc: bool) -> Result<StepEffect, Blocked> {
+        let who = self.spec.info[a as usize];
         let (cta, warp) = (who.cta as usize, who.warp as usize);
         self.whole_group(a, pc);
         let has = self.registers[cta].warps[warp].count;
         let (wrong, way) = if inc { (count < has, "inc") } else { (count > has, "dec") };
         let gets = if wrong { has } else { count };
-        let change = (gets as i64 - has as i64) * self.rules.warp_size as i64;
+        let change = (gets as i64 - has as i64) * self.spec.rules.warp_size as i64;
         if inc && change > self.registers[cta].free {
             return Err(Blocked::On(WaitTarget::Pool(who.cta)));
         }
@@ -68,29 +101,29 @@ impl World<'_> {
         pool.free -= change;
         let held = &mut pool.warps[warp];
         *held = Owned { count: gets, times: held.times + 1, last: Some((access, (count, inc))) };
-        self.touched.push(WaitTarget::Pool(who.cta));
+        self.journal.changed(WaitTarget::Pool(who.cta));
         Ok(StepEffect::Sync)
     }
 
     /// The agent that acts for each other warp of an agent's warpgroup.
     fn others_of_group(&self, a: AgentId) -> impl Iterator<Item = AgentId> + use<> {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         let same = |i: &AgentId| {
-            let x = self.info[*i as usize];
+            let x = self.spec.info[*i as usize];
             (x.cta, x.warp / 4) == (who.cta, who.warp / 4) && x.warp != who.warp && x.lanes != Some(Lanes::Elected)
         };
-        (0..self.info.len() as AgentId).filter(same).collect::<Vec<_>>().into_iter()
+        (0..self.spec.info.len() as AgentId).filter(same).collect::<Vec<_>>().into_iter()
     }
 
     fn registers_of_warp(&self, a: AgentId) -> &Owned {
-        let who = self.info[a as usize];
+        let who = self.spec.info[a as usize];
         &self.registers[who.cta as usize].warps[who.warp as usize]
     }
 
     /// Whether all warps of the warpgroup come to an instruction of this kind. Checked before the operation waits for
     /// registers, since a part of a warpgroup can wait without end. Reported once per place.
     fn whole_group(&mut self, a: AgentId, pc: u32) {
-        let warp = self.info[a as usize].warp;
+        let warp = self.spec.info[a as usize].warp;
         let group = warp / 4;
         let comes = |v: AgentId| {
             let any = |(at, i): (usize, &Instr)| {
@@ -99,8 +132,8 @@ impl World<'_> {
             self.prog.code.iter().enumerate().any(any)
         };
         let times = self.registers_of_warp(a).times;
-        let gone = |v: &AgentId| self.agents[*v as usize].ended && self.registers_of_warp(*v).times <= times;
-        let message = if self.elected_at[pc as usize] {
+        let gone = |v: &AgentId| self.agents[*v].ended && self.registers_of_warp(*v).times <= times;
+        let message = if self.spec.elected_at[pc as usize] {
             "changes the registers of one lane: all threads of the warpgroup must".to_string()
         } else if self.prog.warps < group * 4 + 4 {
             format!("warpgroup {group} has only {} warps of four", self.prog.warps - group * 4)
@@ -112,13 +145,13 @@ impl World<'_> {
             return;
         };
         let site = self.prog.at[pc as usize];
-        if !self.findings.iter().any(|f| f.code == Code::RegsPart && f.site == site) {
+        if !self.findings().iter().any(|f| f.code == Code::RegsPart && f.site == site) {
             self.find(Code::RegsPart, a, pc, message, None);
         }
     }
 
     fn part_of_group(&self, a: AgentId, gone: AgentId) -> String {
-        let group = self.info[a as usize].warp / 4;
+        let group = self.spec.info[a as usize].warp / 4;
         format!("changes the registers of a part of warpgroup {group}: {} ended without", self.agent_name(gone))
     }
 
@@ -137,7 +170,9 @@ impl World<'_> {
                     let message = format!("changes the registers of one warpgroup in two ways: {name} to {}", what.0);
                     self.find(Code::RegsPart, a, pc, message, Some((x.pc, "there".into())));
                 }
-                Some((x, _)) if more == times && self.rows.reached(self.agent_row(a), x.epoch.comp) < x.epoch.clock => {
+                Some((x, _))
+                    if more == times && self.order.reached(self.spec.agent_row(a), x.epoch.comp) < x.epoch.clock =>
+                {
                     let message = format!("follows another `regs`, and nothing orders it after that of {name}");
                     again(self, Code::RegsAgain, a, pc, message, Some((x.pc, "that one".into())));
                 }
@@ -152,8 +187,8 @@ impl World<'_> {
     }
 
     /// An agent ended: its last change of registers counts for the other warps of its warpgroup.
-    pub(super) fn leave_registers(&mut self, a: AgentId) {
-        if self.registers[self.info[a as usize].cta as usize].warps.is_empty() {
+    pub(in crate::protocol) fn leave_registers(&mut self, a: AgentId) {
+        if self.registers[self.spec.info[a as usize].cta as usize].warps.is_empty() {
             return;
         }
         let times = self.registers_of_warp(a).times;

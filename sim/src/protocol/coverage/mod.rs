@@ -2,19 +2,20 @@
 //!
 //! Two operands are contracted over the dimension whose name both have (`A: [m, k]` and `B: [k, n]`: `k`). Where one
 //! operand is not a tile of a global matrix (attention's probabilities), only repetitions of the other operand are
-//! checked. A K-tile past the end may be added only where its copies fill in zeros.
+//! checked. A K-tile past the end may be added only where its copies fill in zeros. Stores are in `stores`.
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{Binary, Class, Expr, Instr, MoveKind, ObjId, Object, Op, Place, Program};
+use crate::ir::{Class, Instr, MoveKind, ObjId, Op};
 
 use super::AgentId;
-use super::eval::Decision;
+use super::footprint::{Footprint, TileKey};
 use super::global::Rect;
-use super::memory::{Footprint, TileKey};
 use super::place::FormId;
-use super::world::{Fault, World};
+use super::world::World;
+
+mod stores;
 
 /// The sum in a piece of an accumulator since the piece was cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -47,7 +48,7 @@ struct Range {
 
 /// A sum that was stored to a global matrix which the kernel reads again.
 #[derive(Clone, Debug)]
-pub(super) struct KeptSum {
+struct KeptSum {
     obj: ObjId,
     rect: Rect,
     sum: Sum,
@@ -59,18 +60,57 @@ pub(super) struct KeptSum {
 
 /// A rectangle of a global matrix that was stored, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Stored {
-    pub(super) obj: u16,
+struct Stored {
+    obj: u16,
     /// Block coordinates, or −1 where the place was given in elements.
-    pub(super) block: [i64; 2],
+    block: [i64; 2],
     /// How the rectangle's first row and column depend on the place of the CTA.
-    pub(super) forms: [FormId; 2],
-    pub(super) rows: (i64, i64),
-    pub(super) cols: (i64, i64),
-    pub(super) agent: AgentId,
-    pub(super) pc: u32,
+    forms: [FormId; 2],
+    rows: (i64, i64),
+    cols: (i64, i64),
+    agent: AgentId,
+    pc: u32,
     /// Whether the kernel has read some of the rectangle since.
-    pub(super) read: bool,
+    read: bool,
+}
+
+/// The sums in accumulators, and the stores of output.
+#[derive(Debug)]
+pub(super) struct Coverage {
+    /// The sum in each piece.
+    sums: Vec<Sum>,
+    stored: Vec<Stored>,
+    /// Sums that were stored to a global matrix that the kernel reads again.
+    kept_sums: Vec<KeptSum>,
+    /// The largest first row and column of a block that was accessed without a mask, by object.
+    reached: Vec<[i64; 2]>,
+}
+
+clone_by_field!(Coverage { sums, stored, kept_sums, reached });
+
+impl Coverage {
+    /// Before the first step, for this many pieces and objects.
+    pub(super) fn new(pieces: usize, objects: usize) -> Coverage {
+        let sums = vec![Sum::default(); pieces];
+        Coverage { sums, stored: Vec::new(), kept_sums: Vec::new(), reached: vec![[-1; 2]; objects] }
+    }
+
+    /// The sum in each piece.
+    pub(super) fn sums(&self) -> &[Sum] {
+        &self.sums
+    }
+
+    /// Whether a global matrix that the kernel reads again holds sums.
+    pub(super) fn keeps_sums(&self) -> bool {
+        !self.kept_sums.is_empty()
+    }
+
+    /// Records that elements of a global matrix were read. They may be stored once more: the matrix is a workspace.
+    pub(super) fn note_read(&mut self, obj: ObjId, rect: &Rect) {
+        for s in self.stored.iter_mut().filter(|s| s.obj == obj) {
+            s.read |= rect.meets(&Rect { rows: s.rows, cols: s.cols });
+        }
+    }
 }
 
 impl Sum {
@@ -123,7 +163,7 @@ impl World<'_> {
         let (Some(x), Some(y)) = (self.held(a, left), self.held(a, right)) else { return };
         let Some(r) = self.contraction((&x, left), (&y, right)) else { return };
         // Blocks are counted for one CTA. Where a block depends on the CTA's place, each CTA is run alone.
-        if let Some(place) = &self.place {
+        if let Some(place) = &self.spec.place {
             place.fixed(pc, r.left.0, r.forms[0]);
             place.fixed(pc, r.right.0, r.forms[1]);
         }
@@ -153,7 +193,7 @@ impl World<'_> {
         let granule = r.left.1 - r.left.0;
         let mut twice = false;
         for p in self.each_piece(a, acc) {
-            let sum = &mut self.sums[p];
+            let sum = &mut self.memory.coverage.sums[p];
             if sum.granule == 0 {
                 let granules = (r.extent + granule - 1) / granule;
                 *sum = Sum {
@@ -201,58 +241,58 @@ impl World<'_> {
     /// Clears an accumulator.
     pub(super) fn clear_sum(&mut self, a: AgentId, acc: &Footprint) {
         for p in self.each_piece(a, acc) {
-            self.sums[p].granule = 0;
+            self.memory.coverage.sums[p].granule = 0;
         }
     }
 
     /// Copies the sums along with the values, to other registers or through shared memory. Of several pieces, the sum
     /// with the fewest blocks is copied. A value from global memory is not a sum.
     pub(super) fn carry_sum(&mut self, a: AgentId, from: &Footprint, to: &Footprint) {
-        let sums = self.each_piece(a, from).map(|p| &self.sums[p]);
+        let sums = self.each_piece(a, from).map(|p| &self.memory.coverage.sums[p]);
         let sum = sums.filter(|s| s.granule > 0).min_by_key(|s| s.done()).cloned().unwrap_or_default();
         for p in self.each_piece(a, to) {
-            if self.sums[p].granule > 0 || sum.granule > 0 {
-                self.sums[p].clone_from(&sum);
+            if self.memory.coverage.sums[p].granule > 0 || sum.granule > 0 {
+                self.memory.coverage.sums[p].clone_from(&sum);
             }
         }
     }
 
     /// Copies the sums along with the values to a workspace in global memory, which the kernel reads again.
     pub(super) fn store_sum(&mut self, a: AgentId, pc: u32, (from, to): (&Footprint, &Footprint), elements: bool) {
-        if !self.followed.matrices.get(to.obj as usize).is_some_and(|followed| *followed) {
+        if !self.spec.followed.matrices.get(to.obj as usize).is_some_and(|followed| *followed) {
             return;
         }
-        let sums = self.each_piece(a, from).map(|p| &self.sums[p]);
+        let sums = self.each_piece(a, from).map(|p| &self.memory.coverage.sums[p]);
         let sum = sums.filter(|s| s.granule > 0).min_by_key(|s| s.done()).cloned();
         let rect = self.rectangle(to, elements);
-        self.kept_sums.retain(|k| k.obj != to.obj || !k.rect.inside(&rect));
+        self.memory.coverage.kept_sums.retain(|k| k.obj != to.obj || !k.rect.inside(&rect));
         if let Some(sum) = sum {
             let sum = Sum { partial: true, ..sum };
-            self.kept_sums.push(KeptSum { obj: to.obj, rect, sum, read: false, agent: a, pc });
+            self.memory.coverage.kept_sums.push(KeptSum { obj: to.obj, rect, sum, read: false, agent: a, pc });
         }
     }
 
     /// Copies the sums back from a workspace; of several sums, the one with the fewest blocks.
     pub(super) fn load_sum(&mut self, a: AgentId, from: &Footprint, to: &Footprint, elements: bool) {
-        if self.kept_sums.is_empty() || !self.in_global(from.obj) {
+        if self.memory.coverage.kept_sums.is_empty() || !self.in_global(from.obj) {
             return;
         }
         let rect = self.rectangle(from, elements);
-        let there = self.kept_sums.iter_mut().filter(|k| k.obj == from.obj && k.rect.meets(&rect));
+        let there = self.memory.coverage.kept_sums.iter_mut().filter(|k| k.obj == from.obj && k.rect.meets(&rect));
         let read = there.map(|k| {
             k.read = true;
             &k.sum
         });
         let Some(sum) = read.min_by_key(|s| s.done()).cloned() else { return };
         for p in self.each_piece(a, to) {
-            self.sums[p].clone_from(&sum);
+            self.memory.coverage.sums[p].clone_from(&sum);
         }
     }
 
     /// At the end: a sum in a workspace that no agent read back must be complete, unless the workspace has room for
     /// several sums.
     pub(super) fn check_kept_sums(&mut self) {
-        for k in std::mem::take(&mut self.kept_sums) {
+        for k in std::mem::take(&mut self.memory.coverage.kept_sums) {
             let (done, all) = (k.sum.done(), k.sum.granules);
             if !k.read && done < all && !self.for_partial_sums(k.obj, k.sum.product) {
                 let message = format!(
@@ -271,12 +311,12 @@ impl World<'_> {
 
     /// Arithmetic adds a partial sum that came back from a workspace: the result has the blocks of that sum too.
     pub(super) fn add_sums(&mut self, a: AgentId, reads: &[Footprint], writes: &[Footprint]) {
-        let parts = reads.iter().flat_map(|f| self.each_piece(a, f)).map(|p| &self.sums[p]);
+        let parts = reads.iter().flat_map(|f| self.each_piece(a, f)).map(|p| &self.memory.coverage.sums[p]);
         let parts: Vec<Sum> = parts.filter(|s| s.partial && s.granule > 0).cloned().collect();
         for part in parts {
             let to: Vec<usize> = writes.iter().flat_map(|f| self.each_piece(a, f)).collect();
             for p in to {
-                let sum = &mut self.sums[p];
+                let sum = &mut self.memory.coverage.sums[p];
                 if sum.granule == 0 {
                     sum.clone_from(&part);
                 } else if (sum.granule, sum.dim) == (part.granule, part.dim) {
@@ -299,11 +339,11 @@ impl World<'_> {
     /// Holds an accumulator that is stored to having every block exactly once. A store to a matrix for partial sums, or
     /// to a matrix that the kernel reads again, is a part of the sum.
     pub(super) fn check_sum(&mut self, a: AgentId, pc: u32, acc: &Footprint, to: ObjId) {
-        if self.followed.matrices.get(to as usize).is_some_and(|followed| *followed) {
+        if self.spec.followed.matrices.get(to as usize).is_some_and(|followed| *followed) {
             return;
         }
         let missing = self.each_piece(a, acc).find_map(|p| {
-            let s = &self.sums[p];
+            let s = &self.memory.coverage.sums[p];
             (s.granule > 0 && s.done() < s.granules).then_some((s.dim, s.done(), s.granules, s.product))
         });
         if let Some((dim, done, all, product)) = missing {
@@ -325,160 +365,6 @@ impl World<'_> {
                 self.dim_name(dim)
             );
             self.find(Code::SumBlocks, a, pc, message, None);
-        }
-    }
-
-    /// Holds a block that threads access without a mask to having a part inside its matrix. These instructions do not
-    /// check where the matrix ends, as TMA and masked accesses do.
-    pub(super) fn inside(&mut self, a: AgentId, pc: u32, f: &Footprint, place: &Place) -> Result<(), Fault> {
-        // A search gives numbers other values, and so does a proof over turns.
-        if self.rows.is_off() || self.prog.loose || self.prog.opaque_globals {
-            return Ok(());
-        }
-        let o = &self.prog.objects[f.obj as usize];
-        let (by, ends) = (if place.elements { [1, 1] } else { o.block }, [o.rows, o.cols]);
-        let mut f = *f;
-        for (i, e) in place.inside.iter().flatten().enumerate() {
-            // A remainder is inside where the largest remainder is.
-            let largest = match e {
-                Expr::Binary(Binary::Rem, p) => self.prog.launch_value(&p.1).filter(|n| *n > 0).map(|n| n - 1),
-                _ => None,
-            };
-            f.at[i] = match largest.filter(|n| n.saturating_mul(by[i]) < ends[i]) {
-                Some(n) => n,
-                None => self.placed(a, e)?.v,
-            };
-        }
-        let f = &f;
-        let first = [f.at[0].saturating_mul(by[0]), f.at[1].saturating_mul(by[1])];
-        let reached = &mut self.reached[f.obj as usize];
-        (0..2).for_each(|i| reached[i] = reached[i].max(first[i]));
-        if let Some(place) = &self.place {
-            for i in 0..2 {
-                place.sign(pc, f.at[i].saturating_mul(2).saturating_add(1), place.times(f.forms[i], 2));
-                let past = first[i].saturating_sub(ends[i]).saturating_mul(2).saturating_add(1);
-                place.sign(pc, past, place.times(f.forms[i], by[i].saturating_mul(2)));
-            }
-        }
-        for i in 0..2 {
-            self.judge(Decision::Op(Binary::Lt, f.at[i], 0));
-            self.judge(Decision::Op(Binary::Lt, first[i], ends[i]));
-        }
-        let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return Ok(()) };
-        if !self.met(Code::Outside, pc, None) {
-            let message = format!(
-                "{} begins at {} {}, and {} has {}: memory that is not the matrix's",
-                self.footprint_name(f),
-                ["row", "column"][i],
-                first[i],
-                self.prog.objects[f.obj as usize].name,
-                ends[i],
-            );
-            self.find(Code::Outside, a, pc, message, None);
-        }
-        Ok(())
-    }
-
-    /// Remembers a store to a global matrix and looks for another of the same elements.
-    pub(super) fn store_once(&mut self, a: AgentId, pc: u32, f: &Footprint, elements: bool) {
-        if self.prog.opaque_globals {
-            return;
-        }
-        let o = &self.prog.objects[f.obj as usize];
-        let (top, left) = if elements { (f.at[0], f.at[1]) } else { (f.at[0] * o.block[0], f.at[1] * o.block[1]) };
-        let clip = |(lo, hi): (i64, i64), by: i64, end: i64| ((lo + by).clamp(0, end), (hi + by).clamp(0, end));
-        let rows = clip(f.rows, top, o.rows);
-        let cols = clip(f.cols, left, o.cols);
-        let block = if elements { [-1, -1] } else { f.at };
-        let forms = f.forms;
-        let new = Stored { obj: f.obj, block, forms, rows, cols, agent: a, pc, read: false };
-        self.stores_apart(pc, &new);
-        let meets = |s: &&Stored| {
-            s.obj == new.obj
-                && !s.read
-                && s.rows.0 < rows.1
-                && rows.0 < s.rows.1
-                && s.cols.0 < cols.1
-                && cols.0 < s.cols.1
-        };
-        if let Some(s) = self.stored.iter().find(meets).copied() {
-            let what = format!(
-                "stores rows {}..{}, columns {}..{} of {}, which {} stores too",
-                rows.0,
-                rows.1,
-                cols.0,
-                cols.1,
-                o.name,
-                self.agent_name(s.agent),
-            );
-            let other = Some((s.pc, "the other store".to_string()));
-            // The same statement in another CTA stores the same values: twice the work, but no fault.
-            if s.pc == pc && self.info[s.agent as usize].cta != self.info[a as usize].cta {
-                self.note(Code::Redundant, a, pc, format!("{what}, from the same statement: redundant work"), other);
-            } else {
-                self.find(Code::StoredTwice, a, pc, what, other);
-            }
-        }
-        self.stored.push(new);
-    }
-
-    /// Whether another store overlaps this store is decided in the representative of a cell, so the answer must hold in
-    /// all its CTAs.
-    fn stores_apart(&self, pc: u32, new: &Stored) {
-        let Some(place) = &self.place else { return };
-        let block = self.prog.objects[new.obj as usize].block;
-        for old in self.stored.iter().filter(|s| s.obj == new.obj && s.forms != new.forms) {
-            let blocks = new.block[0] >= 0 && old.block[0] >= 0;
-            let by = if blocks { block } else { [1, 1] };
-            let away = |(lo, hi): (i64, i64), (first, last): (i64, i64), i: usize| {
-                let (least, most) = place.spread(new.forms[i], old.forms[i], by[i]);
-                lo.saturating_add(least) >= last || hi.saturating_add(most) <= first
-            };
-            let apart = away(new.rows, old.rows, 0)
-                || away(new.cols, old.cols, 1)
-                || blocks && place.different((new.block, new.forms), (old.block, old.forms));
-            if !apart {
-                let i = usize::from(new.forms[0] == old.forms[0]);
-                place.fixed(pc, 0, place.minus(new.forms[i], old.forms[i]));
-            }
-        }
-    }
-
-    /// Whether another program, whose matrices may end elsewhere, stores the same so far, with all accesses inside its
-    /// matrices.
-    pub fn stored_as_by(&self, prog: &Program) -> bool {
-        let ends = |end: i64, own: i64, other: i64| end <= other && (other <= own || end < own);
-        let inside = |(first, o): (&[i64; 2], &Object)| first[0] < o.rows && first[1] < o.cols;
-        let same = self.prog.objects == prog.objects;
-        (same || self.reached.iter().zip(&prog.objects).all(inside))
-            && self.stored.iter().all(|s| {
-                let (own, other) = (&self.prog.objects[s.obj as usize], &prog.objects[s.obj as usize]);
-                own == other || ends(s.rows.1, own.rows, other.rows) && ends(s.cols.1, own.cols, other.cols)
-            })
-    }
-
-    /// At the end: every block that was stored in part must be stored completely.
-    pub(super) fn check_stores(&mut self) {
-        let mut list = std::mem::take(&mut self.stored);
-        list.sort();
-        let mut i = 0;
-        while i < list.len() {
-            let first = list[i];
-            let group = list[i..].iter().take_while(|s| s.obj == first.obj && s.block == first.block).count();
-            if first.block[0] >= 0 {
-                let o = &self.prog.objects[first.obj as usize];
-                let side = |b: i64, len: i64, end: i64| ((b + 1) * len).min(end) - (b * len).min(end);
-                let whole = side(first.block[0], o.block[0], o.rows) * side(first.block[1], o.block[1], o.cols);
-                let area: i64 = list[i..i + group].iter().map(|s| (s.rows.1 - s.rows.0) * (s.cols.1 - s.cols.0)).sum();
-                if area < whole {
-                    let message = format!(
-                        "of {}[{}, {}], {area} of {whole} elements are stored",
-                        o.name, first.block[0], first.block[1]
-                    );
-                    self.find(Code::NotStored, first.agent, first.pc, message, None);
-                }
-            }
-            i += group;
         }
     }
 }
