@@ -21,7 +21,8 @@ use super::shared::Shared;
 use super::sizes::{Sizes, loads, stores};
 use super::symbols::{replaced, trip_symbols};
 use super::tree::{Effect, Touch};
-use super::{Free, Launch, Lifted, warps};
+use super::cases::{MOST, Outcome};
+use super::{Free, Launch, Lifted, warps_in};
 
 /// The register object of the program that loads write.
 pub(super) const LOADED: u16 = 1;
@@ -49,7 +50,51 @@ pub(super) struct Plan {
 /// Lifts an entry.
 pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Result<Lifted, Error> {
     let flow = Flow::of(entry)?;
-    let (mut s, lists) = warps(module, entry, &flow, launch)?;
+    let (mut open, mut cases) = (vec![Vec::new()], Vec::new());
+    while let Some(outcomes) = open.pop() {
+        match lift_case(module, entry, &flow, (file, text), launch, &outcomes) {
+            Ok(l) => cases.push(l),
+            Err((_, Some(at))) if outcomes.len() < MOST && outcomes.iter().all(|o: &Outcome| o.at != at) => {
+                for taken in [false, true] {
+                    open.push(outcomes.iter().copied().chain([Outcome { at, taken }]).collect());
+                }
+            }
+            Err((e, _)) => return Err(e),
+        }
+    }
+    // The case with the longest program has the work.
+    let most = (0..cases.len()).max_by_key(|i| cases[*i].program.code.len()).unwrap_or(0);
+    let mut first = cases.swap_remove(most);
+    for (what, line) in cases.iter().flat_map(|l| &l.assumptions) {
+        if first.assumptions.iter().all(|(known, _)| known != what) {
+            first.assumptions.push((what.clone(), *line));
+        }
+    }
+    first.related = first.related.or_else(|| cases.iter().find_map(|l| l.related.clone()));
+    first.others = cases;
+    Ok(first)
+}
+
+/// Lifts an entry in one case. An error also has the branch whose outcome would decide what is missing.
+fn lift_case(
+    module: &Module,
+    entry: &Entry,
+    flow: &Flow,
+    (file, text): (&str, &str),
+    launch: &Launch,
+    outcomes: &[Outcome],
+) -> Result<Lifted, (Error, Option<usize>)> {
+    let (s, lists) = warps_in(module, entry, flow, launch, outcomes)?;
+    program(s, lists, (entry, file, text), launch).map_err(|e| (e, None))
+}
+
+/// The program of the operations of all warps.
+fn program(
+    mut s: Shared<'_>,
+    lists: Vec<Vec<super::tree::Node>>,
+    (entry, file, text): (&Entry, &str, &str),
+    launch: &Launch,
+) -> Result<Lifted, Error> {
     let everyone = if lists.len() == 128 { Set::MAX } else { (1 << lists.len()) - 1 };
     let n = lists.len() as u32 / s.ctas();
     let mut tree = Vec::new();
@@ -153,6 +198,13 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
     let launches = launches.into_iter().map(named).collect();
     let cluster = s.cluster;
     let bound = Binder { arena: &mut s.arena, launch, cluster, original: &stands_for }.symbols(&names.order);
+    let outcomes: Vec<(usize, bool)> = s.cases.outcomes.iter().map(|o| (o.at, o.taken)).collect();
+    let conditions: Vec<(Term, String)> = outcomes
+        .iter()
+        .filter_map(|(at, _)| Some((*s.cases.conditions.get(at)?, format!("cond_{}", s.entry.code[*at].line))))
+        .collect();
+    let under = Binder { arena: &mut s.arena, launch, cluster, original: &stands_for }.symbols(&conditions);
+    let under = under.into_iter().zip(outcomes.into_iter().map(|(_, taken)| taken)).collect();
     Ok(Lifted {
         bound,
         cluster,
@@ -163,6 +215,8 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         assumptions: s.assumed.into_iter().collect(),
         free,
         meaning,
+        under,
+        others: Vec::new(),
     })
 }
 

@@ -47,6 +47,8 @@ pub(super) struct Mail {
     irregular: BTreeSet<i64>,
     /// Those of them that the walk before found.
     found: BTreeSet<i64>,
+    /// Constants that are stored under a condition: the bytes, and the outermost branch.
+    conditional: BTreeSet<(i64, u32, usize)>,
 }
 
 impl Mail {
@@ -145,7 +147,13 @@ impl Walk<'_, '_> {
         let each = bytes / values.len().max(1) as u32;
         let to = self.operand(i.arg(0))?;
         let Some(address) = to.uniform(self.lanes).and_then(|t| self.s.arena.constant(t)) else { return Ok(None) };
-        if self.dry > 0 || !self.once() || each > 8 {
+        if self.dry > 0 || each > 8 {
+            return Ok(None);
+        }
+        if let (false, Some(branch)) = (self.once(), self.forks.first()) {
+            self.s.mail.conditional.insert((address, bytes, *branch));
+        }
+        if !self.once() {
             return Ok(None);
         }
         let mut events = Vec::new();
@@ -175,6 +183,10 @@ impl Walk<'_, '_> {
             Some(address) if self.dry == 0 && self.once() && bytes <= 4 && !signed => self.found(address, bytes),
             _ => None,
         };
+        if let (None, Some(address)) = (&found, address) {
+            let stored = |(a, n, _): &&(i64, u32, usize)| *a < address + bytes as i64 && address < a + *n as i64;
+            self.s.cases.wanted = self.s.mail.conditional.iter().find(stored).map(|(_, _, branch)| *branch);
+        }
         let error = || {
             self.s.error(
                 i,

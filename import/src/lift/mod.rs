@@ -2,6 +2,7 @@
 
 mod barriers;
 mod build;
+mod cases;
 mod choice;
 mod close;
 mod copies;
@@ -42,6 +43,7 @@ use crate::ptx::{Arg, Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Facts};
 
 pub use build::lift;
+use cases::{Cases, Outcome};
 pub use launch::{Argument, Launch};
 pub use shared::Shared;
 use tree::{Kind, Node};
@@ -89,6 +91,10 @@ pub struct Lifted {
     pub cut: Option<u32>,
     /// CTAs of a cluster.
     pub cluster: [u32; 3],
+    /// Conditions over the launch under which the program is the kernel, each with its outcome.
+    pub under: Vec<(launch::BoundSymbol, bool)>,
+    /// The kernel under the other outcomes.
+    pub others: Vec<Lifted>,
 }
 
 impl Lifted {
@@ -98,10 +104,11 @@ impl Lifted {
             let values: Vec<(&str, i64)> = l.iter().map(|(n, v)| (n.as_str(), *v)).collect();
             self.program.with(&values).map(|p| p.bind())
         };
-        self.launches.iter().filter_map(given).collect()
+        let others = self.others.iter().flat_map(Lifted::possible);
+        self.launches.iter().filter_map(given).chain(others).collect()
     }
 
-    /// One program for each combination of outcomes of the free conditions.
+    /// One program for each combination of outcomes of the free conditions, in each case.
     pub fn variants(&self) -> Vec<Program> {
         let mut list = Vec::new();
         for bits in 0..1u32 << self.free.len() {
@@ -112,6 +119,7 @@ impl Lifted {
             let kept = kept.collect();
             list.extend(self.program.with(&values).map(|p| p.bind_all_but(&kept)));
         }
+        list.extend(self.others.iter().flat_map(Lifted::variants));
         list
     }
 }
@@ -145,6 +153,29 @@ pub fn warps<'a>(
     entry: &'a Entry,
     flow: &'a Flow,
     launch: &Launch,
+) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
+    warps_in(module, entry, flow, launch, &[]).map_err(|(e, _)| e)
+}
+
+/// The operations of each warp in one case. An error also has the branch whose outcome would decide what is missing.
+fn warps_in<'a>(
+    module: &'a Module,
+    entry: &'a Entry,
+    flow: &'a Flow,
+    launch: &Launch,
+    outcomes: &[Outcome],
+) -> Result<(Shared<'a>, Vec<Vec<Node>>), (Error, Option<usize>)> {
+    let mut wanted = None;
+    walked(module, entry, flow, launch, outcomes, &mut wanted).map_err(|e| (e, wanted))
+}
+
+fn walked<'a>(
+    module: &'a Module,
+    entry: &'a Entry,
+    flow: &'a Flow,
+    launch: &Launch,
+    outcomes: &[Outcome],
+    wanted: &mut Option<usize>,
 ) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
     let here = |message: &str, expected: &str| Error {
         line: entry.line,
@@ -187,6 +218,7 @@ pub fn warps<'a>(
         columns: 0,
         assumed: BTreeMap::new(),
         mail: Default::default(),
+        cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
         data: 0,
         histories: Default::default(),
         words: Default::default(),
@@ -217,6 +249,7 @@ pub fn warps<'a>(
     for round in 0..3 {
         let last = round == 2 || round == 1 && !shared.mail.is_used();
         shared.mail.begin();
+        shared.cases.conditions.clear();
         list.clear();
         kept.clear();
         for (rank, warp) in (0..ctas).flat_map(|r| (0..warps).map(move |w| (r, w))) {
@@ -234,6 +267,7 @@ pub fn warps<'a>(
                 facts: Facts::default(),
                 nodes: Vec::new(),
                 path: Vec::new(),
+                forks: Vec::new(),
                 outer: Vec::new(),
                 frames: Vec::new(),
                 unsure: 0,
@@ -247,10 +281,11 @@ pub fn warps<'a>(
                 s: &mut shared,
             };
             let end = w.run(0, &[]);
+            let mut nodes = w.nodes;
+            *wanted = shared.cases.wanted;
             if last {
                 end?;
             }
-            let mut nodes = w.nodes;
             shared.keep_vars(&mut kept);
             nodes.push(Node { at: entry.code.len(), part: 0, kind: Kind::End });
             list.push(nodes);

@@ -53,6 +53,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) frames: Vec<Frame>,
     /// Conditions of the branches taken so far.
     pub(super) path: Vec<Term>,
+    /// The instructions of the branches that the walk is inside of, outermost first.
+    pub(super) forks: Vec<usize>,
     /// Nodes before each of these branches.
     pub(super) outer: Vec<Vec<Node>>,
     /// Branches with a condition that differs by lane and is not tracked: operations under them must not synchronize.
@@ -290,6 +292,9 @@ impl<'a> Walk<'_, 'a> {
         if self.outer.len() > MOST_NESTED {
             return Err(self.s.error(inst, "conditions are nested too deeply to follow", "ways that meet again"));
         }
+        if let Some(holds) = self.case(at, cond)? {
+            return Ok(Stop::At(if holds { taken } else { falls }));
+        }
         if let Some(end) = self.leaves(at, cond, taken, falls)? {
             return Ok(end);
         }
@@ -309,7 +314,9 @@ impl<'a> Walk<'_, 'a> {
             self.outer.push(outer);
             let holds = if holds { cond } else { self.s.arena.not(cond) };
             self.path.push(holds);
+            self.forks.push(at);
             let end = if to == join || stops.contains(&to) { Stop::At(to) } else { self.run(to, &inner)? };
+            self.forks.pop();
             self.path.pop();
             let outer = self.outer.pop().unwrap_or_default();
             let nodes = std::mem::replace(&mut self.nodes, outer);
