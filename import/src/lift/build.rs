@@ -10,6 +10,7 @@ use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Atom, Node, Term};
 
 use super::barriers::{Barriers, addresses, arrays};
+use super::cases::{MOST, Outcome};
 use super::effects_of::map_effect;
 use super::emit::Emit;
 use super::exprs::Names;
@@ -21,7 +22,6 @@ use super::shared::Shared;
 use super::sizes::{Sizes, loads, stores};
 use super::symbols::{replaced, trip_symbols};
 use super::tree::{Effect, Touch};
-use super::cases::{MOST, Outcome};
 use super::{Free, Launch, Lifted, warps_in};
 
 /// The register object of the program that loads write.
@@ -84,8 +84,15 @@ fn lift_case(
     launch: &Launch,
     outcomes: &[Outcome],
 ) -> Result<Lifted, (Error, Option<usize>)> {
-    let (s, lists) = warps_in(module, entry, flow, launch, outcomes)?;
-    program(s, lists, (entry, file, text), launch).map_err(|e| (e, None))
+    let (s, lists) = warps_in(module, entry, flow, launch, outcomes, true)?;
+    let words = s.mail.knows_words();
+    match program(s, lists, (entry, file, text), launch) {
+        Err(_) if words => {
+            let (s, lists) = warps_in(module, entry, flow, launch, outcomes, false)?;
+            program(s, lists, (entry, file, text), launch).map_err(|e| (e, None))
+        }
+        result => result.map_err(|e| (e, None)),
+    }
 }
 
 /// The program of the operations of all warps.
@@ -103,6 +110,10 @@ fn program(
         tree = if w == 0 { one } else { merge(tree, one) };
     }
     let tree = unrolled(&mut s, tree);
+    let tree = super::flat::unflattened(&mut s, tree);
+    if std::env::var("TREE").is_ok() {
+        debug_tree(&s, &tree, 0);
+    }
     let (tree, cut) = super::data::cut(&mut s, tree, everyone)?;
     let mut names = Names::default();
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
@@ -385,6 +396,11 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
             runs.push((t, n));
         }
     });
+    let written = |e: &Effect, at: usize| touched(e, at, &loads, &stores);
+    if let Some(at) = s.mail.overwritten(a, tree, warps, &written) {
+        let message = "a word of shared memory that roles act on is written here, too".to_string();
+        return Err(at_inst(s, at, message, "bytes of their own"));
+    }
     runs.sort_unstable();
     runs.dedup();
     let mut regions = Regions::of(a, &runs).map_err(|t| {
@@ -503,4 +519,32 @@ fn divide(
         }
     }
     Ok(())
+}
+
+#[doc(hidden)]
+fn debug_tree(s: &Shared<'_>, list: &[Merged], depth: usize) {
+    for n in list {
+        let pad = " ".repeat(depth * 2);
+        let line = s.entry.code.get(n.at).map_or(0, |i| i.line);
+        match &n.kind {
+            MergedKind::Op(ops) => eprintln!(
+                "{pad}{line}.{} {:x} op {}",
+                n.part,
+                n.warps,
+                format!("{:?}", ops[0].2).chars().take(100).collect::<String>()
+            ),
+            MergedKind::If(c, a, b) => {
+                eprintln!("{pad}{line}.{} {:x} if {}", n.part, n.warps, s.arena.show(*c));
+                debug_tree(s, a, depth + 1);
+                eprintln!("{pad}else");
+                debug_tree(s, b, depth + 1);
+            }
+            MergedKind::For(h, c, b) => {
+                eprintln!("{pad}{line}.{} {:x} for i{h} in 0..{}", n.part, n.warps, s.arena.show(*c));
+                debug_tree(s, b, depth + 1);
+            }
+            MergedKind::Set(v, t) => eprintln!("{pad}{line}.{} {:x} v{v} = {}", n.part, n.warps, s.arena.show(*t)),
+            MergedKind::End => eprintln!("{pad}end"),
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod effects_of;
 mod emit;
 mod exits;
 mod exprs;
+mod flat;
 pub mod launch;
 mod loops;
 mod mailbox;
@@ -154,19 +155,20 @@ pub fn warps<'a>(
     flow: &'a Flow,
     launch: &Launch,
 ) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
-    warps_in(module, entry, flow, launch, &[]).map_err(|(e, _)| e)
+    warps_in(module, entry, flow, launch, &[], true).map_err(|(e, _)| e)
 }
 
-/// The operations of each warp in one case. An error also has the branch whose outcome would decide what is missing.
+/// The operations of each warp in one case; `words` says whether words in shared memory are looked up. An error also has the branch whose outcome would decide what is missing.
 fn warps_in<'a>(
     module: &'a Module,
     entry: &'a Entry,
     flow: &'a Flow,
     launch: &Launch,
     outcomes: &[Outcome],
+    words: bool,
 ) -> Result<(Shared<'a>, Vec<Vec<Node>>), (Error, Option<usize>)> {
     let mut wanted = None;
-    walked(module, entry, flow, launch, outcomes, &mut wanted).map_err(|e| (e, wanted))
+    walked(module, entry, flow, launch, (outcomes, words), &mut wanted).map_err(|e| (e, wanted))
 }
 
 fn walked<'a>(
@@ -174,7 +176,7 @@ fn walked<'a>(
     entry: &'a Entry,
     flow: &'a Flow,
     launch: &Launch,
-    outcomes: &[Outcome],
+    (outcomes, words): (&[Outcome], bool),
     wanted: &mut Option<usize>,
 ) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
     let here = |message: &str, expected: &str| Error {
@@ -217,7 +219,7 @@ fn walked<'a>(
         tensors: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
-        mail: Default::default(),
+        mail: mailbox::Mail::new(words),
         cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
         data: 0,
         histories: Default::default(),
@@ -278,6 +280,7 @@ fn walked<'a>(
                 history: 0,
                 loading: Vec::new(),
                 passed: BTreeMap::new(),
+                fresh: None,
                 s: &mut shared,
             };
             let end = w.run(0, &[]);

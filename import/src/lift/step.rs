@@ -375,7 +375,13 @@ impl Walk<'_, '_> {
                     let t = self.s.arena.plus(*t, offset);
                     Val::Uni(self.s.arena.op(Op::Load, &[t]))
                 }
-                (Val::Uni(t), _) if shared && !self.opaque(*t) => self.shared_word(at, n, *t),
+                (Val::Uni(t), _) if shared && !self.opaque(*t) => {
+                    let t = self.s.arena.plus(*t, offset);
+                    match self.known_word(t, size) {
+                        Some(value) => Val::Uni(value),
+                        None => self.shared_word(at, n, t),
+                    }
+                }
                 (Val::Uni(_), _) if !shared => self.own_word(at, n, i, true),
                 (Val::Uni(_), _) => Val::Uni(self.s.arena.opaque(why.clone())),
                 _ => self.opaque_lanes(why.clone()),

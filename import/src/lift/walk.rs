@@ -73,6 +73,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) loading: Vec<Vec<Reg>>,
     /// How often the warp has passed each barrier of all threads outside of loops and conditions.
     pub(super) passed: std::collections::BTreeMap<i64, usize>,
+    /// The barrier of all threads that the warp passed last, and how often, if it has not waited since.
+    pub(super) fresh: Option<(i64, usize)>,
 }
 
 impl<'a> Walk<'_, 'a> {

@@ -301,6 +301,9 @@ impl Arena {
             }
         }
         list.retain(|(_, c)| *c != 0);
+        if let Some(t) = self.signs_of(k, &list).or_else(|| self.rounded_up(k, &list)) {
+            return t;
+        }
         if let Some(t) = self.remainder_of(k, &list) {
             return t;
         }
