@@ -124,7 +124,7 @@ fn find(s: &mut Shared<'_>, list: &[Merged], facts: &Facts, products: &mut Vec<P
                 find(s, b, &no, products);
             }
             MergedKind::For(_, count, body) => {
-                match flat(s, (&list[..n], node.warps), *count, body, facts) {
+                match flat(s, (&list[..n], node.warps), *count, body, facts, &[]) {
                     Some(f) if !products.contains(&f.product) => products.push(f.product),
                     _ => {}
                 }
@@ -164,13 +164,15 @@ fn ends(s: &mut Shared<'_>, body: &[Merged], warps: Set) -> BTreeMap<u32, Term> 
     now
 }
 
-/// The loop as a flattened one; `before` are the nodes before it.
+/// The loop as a flattened one; `before` are the nodes before it. A loop over all steps of known tiles needs no register
+/// that wraps.
 fn flat(
     s: &mut Shared<'_>,
     (before, warps): (&[Merged], Set),
     count: Term,
     body: &[Merged],
     facts: &Facts,
+    known: &[Product],
 ) -> Option<Flat> {
     let (k, parts) = s.arena.parts(count);
     let [(all, 1)] = *parts else { return None };
@@ -187,9 +189,11 @@ fn flat(
         let (is_last, more, zero) = (s.arena.eq(d), s.arena.plus(x, 1), s.arena.int(0));
         s.arena.cond(is_last, zero, more) == t
     };
+    let known = known.iter().find(|p| p.all == all).map(|p| (p.steps, p.tiles));
     let (steps, tiles) = [(args[0], args[1]), (args[1], args[0])]
         .into_iter()
-        .find(|(steps, _)| next.iter().any(|(v, t)| wraps(s, *v, *t, *steps)))?;
+        .find(|(steps, _)| next.iter().any(|(v, t)| wraps(s, *v, *t, *steps)))
+        .or(known)?;
     let varies = |t: Term| s.arena.mentions(t, |a| matches!(a, Atom::Counter(_) | Atom::Var(_) | Atom::Opaque(_)));
     if varies(steps) || varies(tiles) || !is_positive(s, steps, facts) {
         return None;
@@ -295,7 +299,7 @@ fn list(s: &mut Shared<'_>, nodes: Vec<Merged>, facts: &Facts, rules: &Rules) ->
                 MergedKind::If(c, a, b)
             }
             MergedKind::For(h, count, body) => {
-                if let Some(f) = flat(s, (&out, warps), count, &body, facts)
+                if let Some(f) = flat(s, (&out, warps), count, &body, facts, &rules.products)
                     && let Some((nodes, behind)) = two_loops(s, (at, part, warps), h, &body, &f, facts, &rules)
                 {
                     out.extend(nodes);

@@ -19,6 +19,7 @@ mod mailbox;
 mod masks;
 mod merge;
 mod objects;
+mod optional;
 mod peek;
 mod possible;
 mod regions;
@@ -279,6 +280,7 @@ fn walked<'a>(
                 apart: false,
                 history: 0,
                 loading: Vec::new(),
+                loaded_before: true,
                 passed: BTreeMap::new(),
                 fresh: None,
                 s: &mut shared,

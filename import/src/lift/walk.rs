@@ -36,6 +36,8 @@ pub(super) struct Frame {
     pub(super) levels: usize,
     /// Lanes that walk it.
     pub(super) group: u32,
+    /// Branches around it with a condition that differs by lane and is not tracked.
+    pub(super) unsure: u32,
 }
 
 /// The state of the walk of one warp.
@@ -71,6 +73,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) history: u32,
     /// Registers of each `tcgen05.ld` that no operation has waited for, in a text that never waits.
     pub(super) loading: Vec<Vec<Reg>>,
+    /// Whether there were none of them at the branch whose sides were walked last.
+    pub(super) loaded_before: bool,
     /// How often the warp has passed each barrier of all threads outside of loops and conditions.
     pub(super) passed: std::collections::BTreeMap<i64, usize>,
     /// The barrier of all threads that the warp passed last, and how often, if it has not waited since.
@@ -328,6 +332,7 @@ impl<'a> Walk<'_, 'a> {
             histories.push(self.history);
         }
         self.remember_either(at, cond, &histories);
+        self.loaded_before = loading.is_empty();
         left.dedup();
         self.loading = left;
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
