@@ -11,7 +11,6 @@ use crate::symbolic::{Arena, Atom, Node, Term};
 
 use super::barriers::{Barriers, addresses, arrays};
 use super::cases::{MOST, Outcome};
-use super::effects_of::map_effect;
 use super::emit::Emit;
 use super::exprs::Names;
 use super::launch::{Binder, registers};
@@ -22,6 +21,7 @@ use super::shared::Shared;
 use super::sizes::{Sizes, loads, stores};
 use super::symbols::{replaced, trip_symbols};
 use super::tree::{Effect, Touch};
+use super::unread::without_unread;
 use super::{Free, Launch, Lifted, warps_in};
 
 /// The register object of the program that loads write.
@@ -111,9 +111,6 @@ fn program(
     }
     let tree = unrolled(&mut s, tree);
     let tree = super::flat::unflattened(&mut s, tree);
-    if std::env::var("TREE").is_ok() {
-        debug_tree(&s, &tree, 0);
-    }
     let (tree, cut) = super::data::cut(&mut s, tree, everyone)?;
     let mut names = Names::default();
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
@@ -234,68 +231,6 @@ fn program(
 fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error {
     let i: &Inst = &s.entry.code[at.min(s.entry.code.len().saturating_sub(1))];
     Error { line: i.line, span: i.span, message, expected: expected.into() }
-}
-
-/// The tree without variables that no node reads.
-fn without_unread(s: &Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
-    fn each(tree: &[Merged], f: &mut dyn FnMut(Option<u32>, Term)) {
-        for n in tree {
-            match &n.kind {
-                MergedKind::Op(ops) => ops.iter().for_each(|(_, _, e)| {
-                    map_effect(e.clone(), &mut |t| {
-                        f(None, t);
-                        t
-                    });
-                }),
-                MergedKind::If(c, a, b) => {
-                    f(None, *c);
-                    each(a, f);
-                    each(b, f);
-                }
-                MergedKind::For(_, count, body) => {
-                    f(None, *count);
-                    each(body, f);
-                }
-                MergedKind::Set(v, t) => f(Some(*v), *t),
-                MergedKind::End => {}
-            }
-        }
-    }
-    let (mut read, mut open) = (BTreeSet::new(), Vec::new());
-    let mut sets: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-    each(&tree, &mut |of, t| {
-        s.arena.each_atom(t, &mut |a| match (a, of) {
-            (Atom::Var(v), Some(of)) => {
-                sets.entry(of).or_default().insert(v);
-            }
-            (Atom::Var(v), None) => open.push(v),
-            _ => {}
-        });
-    });
-    while let Some(v) = open.pop() {
-        if read.insert(v) {
-            open.extend(sets.get(&v).into_iter().flatten());
-        }
-    }
-    fn kept(tree: Vec<Merged>, read: &BTreeSet<u32>) -> Vec<Merged> {
-        let keep = |n: Merged| {
-            let kind = match n.kind {
-                MergedKind::Set(v, _) if !read.contains(&v) => return None,
-                MergedKind::If(c, a, b) => match (kept(a, read), kept(b, read)) {
-                    (a, b) if a.is_empty() && b.is_empty() => return None,
-                    (a, b) => MergedKind::If(c, a, b),
-                },
-                MergedKind::For(h, count, body) => match kept(body, read) {
-                    body if body.is_empty() => return None,
-                    body => MergedKind::For(h, count, body),
-                },
-                kind => kind,
-            };
-            Some(Merged { kind, ..n })
-        };
-        tree.into_iter().filter_map(keep).collect()
-    }
-    kept(tree, &read)
 }
 
 /// Unrolls loops that initialize barriers.
@@ -519,32 +454,4 @@ fn divide(
         }
     }
     Ok(())
-}
-
-#[doc(hidden)]
-fn debug_tree(s: &Shared<'_>, list: &[Merged], depth: usize) {
-    for n in list {
-        let pad = " ".repeat(depth * 2);
-        let line = s.entry.code.get(n.at).map_or(0, |i| i.line);
-        match &n.kind {
-            MergedKind::Op(ops) => eprintln!(
-                "{pad}{line}.{} {:x} op {}",
-                n.part,
-                n.warps,
-                format!("{:?}", ops[0].2).chars().take(100).collect::<String>()
-            ),
-            MergedKind::If(c, a, b) => {
-                eprintln!("{pad}{line}.{} {:x} if {}", n.part, n.warps, s.arena.show(*c));
-                debug_tree(s, a, depth + 1);
-                eprintln!("{pad}else");
-                debug_tree(s, b, depth + 1);
-            }
-            MergedKind::For(h, c, b) => {
-                eprintln!("{pad}{line}.{} {:x} for i{h} in 0..{}", n.part, n.warps, s.arena.show(*c));
-                debug_tree(s, b, depth + 1);
-            }
-            MergedKind::Set(v, t) => eprintln!("{pad}{line}.{} {:x} v{v} = {}", n.part, n.warps, s.arena.show(*t)),
-            MergedKind::End => eprintln!("{pad}end"),
-        }
-    }
 }

@@ -33,6 +33,7 @@ mod step;
 mod symbols;
 mod tensor;
 pub mod tree;
+mod unread;
 mod values;
 mod vars;
 mod walk;
