@@ -160,6 +160,9 @@ pub fn warps<'a>(
     warps_in(module, entry, flow, launch, &[], true).map_err(|(e, _)| e)
 }
 
+/// The state after the walks of all warps, and the operations of each warp.
+type Walked<'a> = (Shared<'a>, Vec<Vec<Node>>);
+
 /// The operations of each warp in one case; `words` says whether words in shared memory are looked up. An error also has the branch whose outcome would decide what is missing.
 fn warps_in<'a>(
     module: &'a Module,
@@ -168,7 +171,7 @@ fn warps_in<'a>(
     launch: &Launch,
     outcomes: &[Outcome],
     words: bool,
-) -> Result<(Shared<'a>, Vec<Vec<Node>>), (Error, Option<usize>)> {
+) -> Result<Walked<'a>, (Error, Option<usize>)> {
     let mut wanted = None;
     walked(module, entry, flow, launch, (outcomes, words), &mut wanted).map_err(|e| (e, wanted))
 }
@@ -180,7 +183,7 @@ fn walked<'a>(
     launch: &Launch,
     (outcomes, words): (&[Outcome], bool),
     wanted: &mut Option<usize>,
-) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
+) -> Result<Walked<'a>, Error> {
     let here = |message: &str, expected: &str| Error {
         line: entry.line,
         span: (0, 0),

@@ -31,8 +31,8 @@ impl Walk<'_, '_> {
         }
         let (access, wait) = if load { ("ld", "wait::ld") } else { ("st", "wait::st") };
         self.s.flow.blocks.iter().all(|b| {
-            let code = self.s.entry.code[b.first..b.end].iter().filter(|i| i.op == "tcgen05");
-            let last = code.filter(|i| i.has(access) || i.has(wait)).last();
+            let code = &self.s.entry.code[b.first..b.end];
+            let last = code.iter().rev().find(|i| i.op == "tcgen05" && (i.has(access) || i.has(wait)));
             last.is_none_or(|i| i.has(wait) && i.guard.is_none())
         })
     }

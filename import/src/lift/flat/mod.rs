@@ -132,7 +132,7 @@ fn flat(
     let (k, parts) = s.arena.parts(count);
     let [(all, 1)] = *parts else { return None };
     let Node::Op(Op::Mul, args) = s.arena.node(all).clone() else { return None };
-    if k > 0 || k < -MOST {
+    if !(-MOST..=0).contains(&k) {
         return None;
     }
     let next = ends(s, body, warps);
