@@ -1,7 +1,7 @@
 //! Values that compilers write in a roundabout way: divisions as products, and bytes that follow from what a barrier expects.
 
 use warpline_import::ptx;
-use warpline_import::symbolic::{Arena, Atom, Op};
+use warpline_import::symbolic::{Arena, Atom, Op, Place};
 
 mod common;
 
@@ -107,4 +107,78 @@ fn a_bit_that_is_brought_to_the_sign_wraps() {
             assert_eq!(a.value(t, &|_| Some(v)), Some(real), "{v}, {k}");
         }
     }
+}
+
+/// A division that rounds up, as a compiler writes it for a signed number.
+#[test]
+fn a_quotient_and_one_more_for_the_rest_rounds_up() {
+    let mut a = Arena::default();
+    let x = a.atom(Atom::Param(0, 0));
+    let (by, one, minus) = (a.int(132), a.int(1), a.int(-1));
+    let quotient = a.div_zero(x, by);
+    let (up, down) = (a.op(Op::IfNegative, &[x, one]), a.op(Op::IfNegative, &[x, minus]));
+    let sum = a.add(quotient, up);
+    let sum = a.add(sum, down);
+    assert_eq!(sum, quotient, "both choices by one sign cancel");
+    let back = a.scale(quotient, -132);
+    let left = a.add(x, back);
+    let whole = a.eq(left);
+    let (part, positive) = (a.not(whole), a.ge(x));
+    let more = a.both(positive, part);
+    let all = a.add(quotient, more);
+    let expected = a.plus(x, 131);
+    let expected = a.div(expected, by);
+    assert_eq!(all, expected);
+    for v in [-265, -264, -133, -132, -1, 0, 1, 131, 132, 133, 264, 265i64] {
+        let real = v / 132 + i64::from(v >= 0 && v % 132 != 0);
+        assert_eq!(a.value(all, &|_| Some(v)), Some(real), "{v}");
+    }
+}
+
+/// Two numbers in one register, of which the lower may be negative.
+#[test]
+fn a_packed_number_keeps_its_parts() {
+    let mut a = Arena::default();
+    let (low, high) = (a.atom(Atom::Param(0, 0)), a.atom(Atom::Place(Place::Cta(0))));
+    let up = a.scale(high, 1 << 32);
+    let all = a.add(low, up);
+    a.pack(all, 32, &[low, high]);
+    assert_eq!((a.part(all, 32, 0), a.part(all, 32, 1)), (Some(low), Some(high)));
+    assert_eq!((a.part(all, 16, 0), a.part(low, 32, 0)), (None, None));
+}
+
+/// A loop over all steps of all tiles, whose register `%r5` counts the steps of a tile. Lanes of both warps exchange words
+/// behind the last step of each tile.
+#[test]
+fn a_flattened_loop_is_two_loops() {
+    let flat = |first: &str| {
+        format!(
+            "\tmov.u32 %r3, %nctaid.y;\n\tsetp.lt.s32 %p2, %r10, 1;\n\t@%p2 bra $L9;\n\tmul.lo.s32 %r4, %r10, %r3;\n\
+             \tadd.s32 %r6, %r10, -1;\n\tmov.b32 %r5, 0;\n\tmov.b32 %r7, 0;\n\tshl.b32 %r8, %r1, 2;\n\
+             \tadd.s32 %r8, %r2, %r8;\n\tshl.b32 %r9, %r1, 2;\n\txor.b32 %r9, %r9, 128;\n\tadd.s32 %r9, %r2, %r9;\n\
+             \tsetp.lt.s32 %p3, %r4, 1;\n\t@%p3 bra $L9;\n\
+             $L1:\n\tsetp.ne.s32 %p4, %r5, %r6;\n\t@%p4 bra $L2;\n\tst.shared.b32 [%r8], %r1;\n\tbar.sync 0;\n\
+             \tld.shared.b32 %r12, [%r9];\n{first}$L2:\n\tadd.s32 %r11, %r5, 1;\n\tsetp.eq.s32 %p5, %r5, %r6;\n\
+             \tselp.b32 %r5, 0, %r11, %p5;\n\tadd.s32 %r7, %r7, 1;\n\tsetp.ne.s32 %p6, %r7, %r4;\n\t@%p6 bra $L1;\n$L9:\n"
+        )
+    };
+    assert_eq!(verdict(&flat("\tbar.sync 0;\n")), "proved\t");
+    let faulty = verdict(&flat(""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// A branch that a vote decides, with an access that the other warp's barriers order.
+#[test]
+fn accesses_behind_a_vote_count_as_done() {
+    let voted = |barrier: &str| {
+        format!(
+            "\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r4, %r2, %r3;\n\txor.b32 %r5, %r3, 128;\n\tadd.s32 %r6, %r2, %r5;\n\
+             \tld.global.b32 %r7, [%rd1];\n\tst.shared.b32 [%r4], %r7;\n{barrier}\tld.volatile.global.f32 %r8, [%rd1];\n\
+             \tsetp.lt.f32 %p2, %r8, 0f3F800000;\n\tvote.sync.any.pred %p3, %p2, -1;\n\t@!%p3 bra $L1;\n\
+             \tld.shared.b32 %r9, [%r6];\n$L1:\n"
+        )
+    };
+    assert_eq!(verdict(&voted("\tbar.sync 0;\n")), "proved\t");
+    let faulty = verdict(&voted(""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
 }

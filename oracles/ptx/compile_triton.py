@@ -490,6 +490,7 @@ def products(arch):
                 ("persist", gemm_tma_device, p, {**c, "SMS": 132, "WS": False, "FLAT": False}),
                 ("persistflat", gemm_tma_device, p, {**c, "SMS": 132, "WS": False, "FLAT": True}),
                 ("persistws", gemm_tma_device, p, {**c, "SMS": 132, "WS": True, "FLAT": False}),
+                ("persistflatws", gemm_tma_device, p, {**c, "SMS": 132, "WS": True, "FLAT": True}),
             ]
         pointers = {"pa": "*i64", "pb": "*i64", "pc": "*i64", "sizes": "*i32", "G": I32}
         rows.append(("grouped", grouped, pointers, {**c, "SMS": 132}))

@@ -265,8 +265,8 @@ pub fn kernel_text(request: &Request) -> Result<String, Error> {
 }
 
 /// The source of the time of a compiled kernel.
-const CHARGED: &str = "Instructions are those of the PTX, by class; the assembler's own schedule, spills and bank \
-                       conflicts are not known";
+const CHARGED: &str = "Instructions are those of the PTX, by class, and addresses those of the launch. The assembler's \
+                       schedule and spills are not known. Races are not looked for: `verify` does that";
 
 /// Costs that the time of a compiled kernel does not contain where its instructions cannot be followed.
 const NOT_CHARGED: &str = "Only copies, waits, barriers, accesses to shared memory and `wgmma` have a time: instructions \

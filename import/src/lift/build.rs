@@ -10,7 +10,7 @@ use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Atom, Node, Term};
 
 use super::barriers::{Barriers, addresses, arrays};
-use super::effects_of::map_effect;
+use super::cases::{MOST, Outcome};
 use super::emit::{Done, Emit};
 use super::exprs::Names;
 use super::gather::gather;
@@ -22,7 +22,8 @@ use super::shared::Shared;
 use super::sizes::{Sizes, loads, stores};
 use super::symbols::{replaced, trip_symbols};
 use super::tree::{Effect, Touch};
-use super::{Free, Launch, Lifted, warps};
+use super::unread::without_unread;
+use super::{Free, Launch, Lifted, warps_in};
 
 /// The register object of the program that loads write.
 pub(super) const LOADED: u16 = 1;
@@ -50,7 +51,58 @@ pub(super) struct Plan {
 /// Lifts an entry.
 pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Result<Lifted, Error> {
     let flow = Flow::of(entry)?;
-    let (mut s, lists) = warps(module, entry, &flow, launch)?;
+    let (mut open, mut cases) = (vec![Vec::new()], Vec::new());
+    while let Some(outcomes) = open.pop() {
+        match lift_case(module, entry, &flow, (file, text), launch, &outcomes) {
+            Ok(l) => cases.push(l),
+            Err((_, Some(at))) if outcomes.len() < MOST && outcomes.iter().all(|o: &Outcome| o.at != at) => {
+                for taken in [false, true] {
+                    open.push(outcomes.iter().copied().chain([Outcome { at, taken }]).collect());
+                }
+            }
+            Err((e, _)) => return Err(e),
+        }
+    }
+    // The case with the longest program has the work.
+    let most = (0..cases.len()).max_by_key(|i| cases[*i].program.code.len()).unwrap_or(0);
+    let mut first = cases.swap_remove(most);
+    for (what, line) in cases.iter().flat_map(|l| &l.assumptions) {
+        if first.assumptions.iter().all(|(known, _)| known != what) {
+            first.assumptions.push((what.clone(), *line));
+        }
+    }
+    first.related = first.related.or_else(|| cases.iter().find_map(|l| l.related.clone()));
+    first.others = cases;
+    Ok(first)
+}
+
+/// Lifts an entry in one case. An error also has the branch whose outcome would decide what is missing.
+fn lift_case(
+    module: &Module,
+    entry: &Entry,
+    flow: &Flow,
+    (file, text): (&str, &str),
+    launch: &Launch,
+    outcomes: &[Outcome],
+) -> Result<Lifted, (Error, Option<usize>)> {
+    let (s, lists) = warps_in(module, entry, flow, launch, outcomes, true)?;
+    let words = s.mail.knows_words();
+    match program(s, lists, (entry, file, text), launch) {
+        Err(_) if words => {
+            let (s, lists) = warps_in(module, entry, flow, launch, outcomes, false)?;
+            program(s, lists, (entry, file, text), launch).map_err(|e| (e, None))
+        }
+        result => result.map_err(|e| (e, None)),
+    }
+}
+
+/// The program of the operations of all warps.
+fn program(
+    mut s: Shared<'_>,
+    lists: Vec<Vec<super::tree::Node>>,
+    (entry, file, text): (&Entry, &str, &str),
+    launch: &Launch,
+) -> Result<Lifted, Error> {
     let everyone = if lists.len() == 128 { Set::MAX } else { (1 << lists.len()) - 1 };
     let n = lists.len() as u32 / s.ctas();
     let mut tree = Vec::new();
@@ -60,6 +112,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
     }
     let tree = unrolled(&mut s, tree);
     let tree = if launch.timed { gather(&mut s, tree) } else { tree };
+    let tree = super::flat::unflattened(&mut s, tree);
     let (tree, cut) = super::data::cut(&mut s, tree, everyone)?;
     let mut names = Names::default();
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
@@ -157,6 +210,13 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
     let launches = launches.into_iter().map(named).collect();
     let cluster = s.cluster;
     let bound = Binder { arena: &mut s.arena, launch, cluster, original: &stands_for }.symbols(&names.order);
+    let outcomes: Vec<(usize, bool)> = s.cases.outcomes.iter().map(|o| (o.at, o.taken)).collect();
+    let conditions: Vec<(Term, String)> = outcomes
+        .iter()
+        .filter_map(|(at, _)| Some((*s.cases.conditions.get(at)?, format!("cond_{}", s.entry.code[*at].line))))
+        .collect();
+    let under = Binder { arena: &mut s.arena, launch, cluster, original: &stands_for }.symbols(&conditions);
+    let under = under.into_iter().zip(outcomes.into_iter().map(|(_, taken)| taken)).collect();
     Ok(Lifted {
         bound,
         cluster,
@@ -167,74 +227,14 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         assumptions: s.assumed.into_iter().collect(),
         free,
         meaning,
+        under,
+        others: Vec::new(),
     })
 }
 
 fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error {
     let i: &Inst = &s.entry.code[at.min(s.entry.code.len().saturating_sub(1))];
     Error { line: i.line, span: i.span, message, expected: expected.into() }
-}
-
-/// The tree without variables that no node reads.
-fn without_unread(s: &Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
-    fn each(tree: &[Merged], f: &mut dyn FnMut(Option<u32>, Term)) {
-        for n in tree {
-            match &n.kind {
-                MergedKind::Op(ops) => ops.iter().for_each(|(_, _, e)| {
-                    map_effect(e.clone(), &mut |t| {
-                        f(None, t);
-                        t
-                    });
-                }),
-                MergedKind::If(c, a, b) => {
-                    f(None, *c);
-                    each(a, f);
-                    each(b, f);
-                }
-                MergedKind::For(_, count, body) => {
-                    f(None, *count);
-                    each(body, f);
-                }
-                MergedKind::Set(v, t) => f(Some(*v), *t),
-                MergedKind::End => {}
-            }
-        }
-    }
-    let (mut read, mut open) = (BTreeSet::new(), Vec::new());
-    let mut sets: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-    each(&tree, &mut |of, t| {
-        s.arena.each_atom(t, &mut |a| match (a, of) {
-            (Atom::Var(v), Some(of)) => {
-                sets.entry(of).or_default().insert(v);
-            }
-            (Atom::Var(v), None) => open.push(v),
-            _ => {}
-        });
-    });
-    while let Some(v) = open.pop() {
-        if read.insert(v) {
-            open.extend(sets.get(&v).into_iter().flatten());
-        }
-    }
-    fn kept(tree: Vec<Merged>, read: &BTreeSet<u32>) -> Vec<Merged> {
-        let keep = |n: Merged| {
-            let kind = match n.kind {
-                MergedKind::Set(v, _) if !read.contains(&v) => return None,
-                MergedKind::If(c, a, b) => match (kept(a, read), kept(b, read)) {
-                    (a, b) if a.is_empty() && b.is_empty() => return None,
-                    (a, b) => MergedKind::If(c, a, b),
-                },
-                MergedKind::For(h, count, body) => match kept(body, read) {
-                    body if body.is_empty() => return None,
-                    body => MergedKind::For(h, count, body),
-                },
-                kind => kind,
-            };
-            Some(Merged { kind, ..n })
-        };
-        tree.into_iter().filter_map(keep).collect()
-    }
-    kept(tree, &read)
 }
 
 /// Unrolls loops that initialize barriers.
@@ -335,6 +335,11 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
             runs.push((t, n));
         }
     });
+    let written = |e: &Effect, at: usize| touched(e, at, &loads, &stores);
+    if let Some(at) = s.mail.overwritten(a, tree, warps, &written) {
+        let message = "a word of shared memory that roles act on is written here, too".to_string();
+        return Err(at_inst(s, at, message, "bytes of their own"));
+    }
     runs.sort_unstable();
     runs.dedup();
     let mut regions = Regions::of(a, &runs).map_err(|t| {

@@ -80,7 +80,7 @@ fn is_data(s: &Shared<'_>, t: Term, vars: &BTreeSet<u32>) -> bool {
 }
 
 /// Calls `f` on each value that a variable is set to.
-fn each_set(list: &[Merged], f: &mut dyn FnMut(u32, Term)) {
+pub(super) fn each_set(list: &[Merged], f: &mut dyn FnMut(u32, Term)) {
     for n in list {
         match &n.kind {
             MergedKind::Set(v, t) => f(*v, *t),

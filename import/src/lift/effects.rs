@@ -30,7 +30,7 @@ impl Walk<'_, '_> {
                 }
                 let v = self.address(i.arg(0))?;
                 if self.is_shared(i, &v) {
-                    match self.mails(i)? {
+                    match self.mails(at, i)? {
                         Some(runs) => self.push(at, 0, Effect::Touch(Touch::Write, runs))?,
                         None => self.touches(at, i, Touch::Write)?,
                     }

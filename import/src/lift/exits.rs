@@ -4,6 +4,7 @@ use crate::flow::BlockId;
 use crate::ptx::Error;
 use crate::symbolic::{Facts, Op, Term};
 
+use super::optional::accesses;
 use super::tree::{Kind, Node, Val};
 use super::walk::{Stop, Walk};
 
@@ -86,7 +87,7 @@ impl Walk<'_, '_> {
     ) -> Result<(), Error> {
         let inst = self.inst(at);
         let Some(f) = self.frames.last() else { return Err(self.s.error(inst, "no loop is left here", "a loop")) };
-        if self.unsure > 0 || self.group != f.group {
+        if self.unsure != f.unsure || self.group != f.group {
             return Err(self.s.error(
                 inst,
                 "some lanes of a warp leave a loop here and others stay",
@@ -144,7 +145,11 @@ impl Walk<'_, '_> {
             self.nodes.extend(a.nodes);
         } else if !(a.nodes.is_empty() && b.nodes.is_empty()) {
             if self.opaque(cond) {
-                return Err(self.condition_error(inst, cond));
+                if !self.optional(&a.nodes) || !self.optional(&b.nodes) {
+                    return Err(self.condition_error(inst, cond));
+                }
+                self.nodes.extend(accesses(a.nodes.into_iter().chain(b.nodes)));
+                return Ok(if a_ends { b.end } else { a.end });
             }
             self.nodes.push(Node { at, part: 0, kind: Kind::If(cond, a.nodes, b.nodes) });
         }

@@ -201,6 +201,25 @@ impl Lifted {
     /// # Errors
     /// All values that are missing.
     pub fn launched(&self, launch: &Launch, set: &BTreeMap<String, i64>) -> Result<Program, Vec<Need>> {
+        // The case of the launch.
+        let mut cases = std::iter::once(self).chain(&self.others);
+        match cases.find(|l| l.is_of_launch() == Ok(true)) {
+            Some(l) => l.launched_here(launch, set),
+            None => Err(self.is_of_launch().err().into_iter().collect()),
+        }
+    }
+
+    /// Whether the launch meets the conditions of this case.
+    fn is_of_launch(&self) -> Result<bool, Need> {
+        let mut all = true;
+        for (s, outcome) in &self.under {
+            let value = s.value.clone()?.constant().ok_or_else(|| Need::Symbol(s.name.clone(), s.name.clone()))?;
+            all &= (value != 0) == *outcome;
+        }
+        Ok(all)
+    }
+
+    fn launched_here(&self, launch: &Launch, set: &BTreeMap<String, i64>) -> Result<Program, Vec<Need>> {
         let (mut images, mut needs) = (Vec::new(), Vec::new());
         for s in &self.bound {
             match (set.get(&s.name), &s.value) {

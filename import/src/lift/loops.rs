@@ -141,7 +141,8 @@ impl Walk<'_, '_> {
         self.apart |= self.touched(l);
         let outer = std::mem::take(&mut self.nodes);
         let (path, levels, group) = (self.path.len(), self.outer.len(), self.group);
-        self.frames.push(Frame { index: l, exits: Vec::new(), path, levels, group });
+        let unsure = self.unsure;
+        self.frames.push(Frame { index: l, exits: Vec::new(), path, levels, group, unsure });
         self.dry += dry as u32;
         let mut stops = vec![header];
         let body = &flow.loops[l].body;

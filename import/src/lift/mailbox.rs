@@ -13,7 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::flow::Block;
 use crate::ptx::{Arg, Error, Inst};
 
-use super::tree::{Run, Val};
+use crate::symbolic::{Arena, Atom, Term};
+
+use super::merge::{Merged, MergedKind, each_op};
+use super::tree::{Effect, Run, Touch, Val};
 use super::values::bytes_of;
 use super::walk::Walk;
 
@@ -28,10 +31,20 @@ type Warp = (u32, u32);
 /// What the value in a mailbox depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
-    /// A constant is stored: address, bytes, value.
-    Store(i64, u32, i64),
+    /// A value of the launch is stored: address, bytes, value.
+    Store(i64, u32, Term),
     /// The warp passes a barrier of all threads, by number.
     Barrier(i64),
+}
+
+/// Where a word is loaded: behind the n-th pass of a barrier by all threads, and no wait since then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    reader: Warp,
+    /// The number of the barrier.
+    barrier: i64,
+    /// How often the warp has passed it.
+    passes: usize,
 }
 
 /// Mailboxes, and what warps do that concerns them.
@@ -47,23 +60,100 @@ pub(super) struct Mail {
     irregular: BTreeSet<i64>,
     /// Those of them that the walk before found.
     found: BTreeSet<i64>,
+    /// Constants that are stored under a condition: the bytes, and the outermost branch.
+    conditional: BTreeSet<(i64, u32, usize)>,
+    /// Words that are loaded outside of loops and conditions: address and bytes.
+    loaded: BTreeSet<(i64, u32)>,
+    /// Those of them whose values are known, each with the place of the load.
+    words: BTreeSet<(i64, u32, Place)>,
+    /// Stores that are events: the warp, and the instruction.
+    stored: BTreeSet<(Warp, usize)>,
+    /// Values of words are not looked up: something else is written to their bytes.
+    without_words: bool,
 }
 
 impl Mail {
+    /// No mailboxes yet; `words` says whether values of words are looked up.
+    pub(super) fn new(words: bool) -> Mail {
+        Mail { without_words: !words, ..Mail::default() }
+    }
+
     /// Whether a warp loads from a mailbox.
     pub(super) fn is_used(&self) -> bool {
-        !self.read.is_empty()
+        let meets = |e: &Event| matches!(e, Event::Store(a, n, _) if self.loaded.contains(&(*a, *n)));
+        !self.read.is_empty() || self.next.values().flatten().any(meets)
+    }
+
+    /// Whether the value of a word was looked up.
+    pub(super) fn knows_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    /// The instruction of an operation that may change a word between the store that gives its value and the load. Such
+    /// a write is one of the reader, or one that a warp comes to before its n-th pass of the barrier: the load is behind
+    /// that barrier and no other wait. Later writes race with the load, or come after it. `touched` has the bytes that an
+    /// operation accesses.
+    pub(super) fn overwritten(
+        &self,
+        a: &Arena,
+        list: &[Merged],
+        warps: u32,
+        touched: &dyn Fn(&Effect, usize) -> Vec<Run>,
+    ) -> Option<usize> {
+        if self.words.is_empty() {
+            return None;
+        }
+        let mut passed: BTreeMap<(Warp, i64), usize> = BTreeMap::new();
+        for n in list {
+            let mut bad = None;
+            each_op(std::slice::from_ref(n), &mut |at, (warp, _, e)| {
+                let warp = (warp / warps, warp % warps);
+                let top = matches!(n.kind, MergedKind::Op(_));
+                let writes = match e {
+                    Effect::Touch(Touch::Write, _) => !(top && self.stored.contains(&(warp, at))),
+                    Effect::Touch(Touch::Copy | Touch::Atomic, _) | Effect::BulkLoad { .. } => true,
+                    _ => false,
+                };
+                let far = matches!(e, Effect::BulkLoad { multicast: Some(_), .. });
+                let early = |p: &Place| {
+                    let here = passed.get(&(warp, p.barrier)).copied().unwrap_or(0);
+                    far || p.reader == warp || (p.reader.0 == warp.0 && here < p.passes)
+                };
+                let meets = |(t, n): &Run| {
+                    let (low, high) = a.range(*t);
+                    self.words
+                        .iter()
+                        .any(|(w, bytes, p)| low < w + i64::from(*bytes) && *w < high + i64::from(*n) && early(p))
+                };
+                if writes && touched(e, at).iter().any(meets) {
+                    bad = Some(at);
+                }
+            });
+            if bad.is_some() {
+                return bad;
+            }
+            if let MergedKind::Op(ops) = &n.kind {
+                for (warp, _, e) in ops {
+                    if let Effect::Bar(id, _, true) = e {
+                        *passed.entry(((warp / warps, warp % warps), *id)).or_default() += 1;
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// Begins a walk of all warps that knows what the walk before it found.
     pub(super) fn begin(&mut self) {
         self.events = std::mem::take(&mut self.next);
         self.found = self.irregular.clone();
+        self.words.clear();
+        self.stored.clear();
     }
 
     /// Whether the walk of all warps found what it took for granted.
     pub(super) fn holds(&self) -> bool {
-        self.read.is_empty() || (self.events == self.next && self.irregular == self.found)
+        self.read.is_empty() && self.words.is_empty() || (self.events == self.next && self.irregular == self.found)
     }
 
     fn is_mailbox(&self, address: i64, bytes: u32) -> bool {
@@ -80,7 +170,13 @@ impl Mail {
     }
 
     /// The last value that one warp stored before a barrier that a reader has passed.
-    fn last(&self, events: &[Event], address: i64, bytes: u32, passed: &BTreeMap<i64, usize>) -> Option<i64> {
+    fn last(
+        &self,
+        arena: &mut Arena,
+        events: &[Event],
+        (address, bytes): (i64, u32),
+        passed: &BTreeMap<i64, usize>,
+    ) -> Option<Term> {
         let mut count: BTreeMap<i64, usize> = BTreeMap::new();
         let (mut open, mut known) = (None, None);
         for e in events {
@@ -90,8 +186,14 @@ impl Mail {
                     if open.is_some() || *a > address || address + bytes as i64 > *a + *n as i64 {
                         return None;
                     }
-                    let all = 1i64.checked_shl(8 * bytes).unwrap_or(0).wrapping_sub(1);
-                    open = Some(v >> (8 * (address - a)) & all);
+                    open = Some(match arena.constant(*v) {
+                        Some(v) => {
+                            let all = 1i64.checked_shl(8 * bytes).unwrap_or(0).wrapping_sub(1);
+                            arena.int(v >> (8 * (address - a)) & all)
+                        }
+                        None if *n == bytes => *v,
+                        None => return None,
+                    });
                 }
                 Event::Store(..) => {}
                 Event::Barrier(id) => {
@@ -129,14 +231,17 @@ impl Walk<'_, '_> {
         let whole = self.lanes == self.all_lanes;
         if !(self.once() && whole && waits && threads == all) {
             self.s.mail.irregular.insert(id);
+            self.fresh = None;
             return;
         }
-        *self.passed.entry(id).or_default() += 1;
+        let n = self.passed.entry(id).or_default();
+        *n += 1;
+        self.fresh = Some((id, *n));
         self.s.mail.next.entry((self.s.rank, self.warp)).or_default().push(Event::Barrier(id));
     }
 
     /// Notes a store, and returns the bytes that it stores to if it stores into a mailbox.
-    pub(super) fn mails(&mut self, i: &Inst) -> Result<Option<Vec<Run>>, Error> {
+    pub(super) fn mails(&mut self, at: usize, i: &Inst) -> Result<Option<Vec<Run>>, Error> {
         let bytes = bytes_of(i);
         let values = match i.arg(1) {
             Arg::List(list) => list.as_slice(),
@@ -145,16 +250,26 @@ impl Walk<'_, '_> {
         let each = bytes / values.len().max(1) as u32;
         let to = self.operand(i.arg(0))?;
         let Some(address) = to.uniform(self.lanes).and_then(|t| self.s.arena.constant(t)) else { return Ok(None) };
-        if self.dry > 0 || !self.once() || each > 8 {
+        if self.dry > 0 || each > 8 {
+            return Ok(None);
+        }
+        if let (false, Some(branch)) = (self.once(), self.forks.first()) {
+            self.s.mail.conditional.insert((address, bytes, *branch));
+        }
+        if !self.once() {
             return Ok(None);
         }
         let mut events = Vec::new();
         for (n, value) in values.iter().enumerate() {
-            let value = self.operand(value)?.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
+            let of_launch = |a| matches!(a, Atom::Param(..) | Atom::Place(_));
+            let value = self.operand(value)?.uniform(self.lanes);
+            let value =
+                value.filter(|t| !self.s.arena.mentions(*t, |a| !of_launch(a)) && !self.s.arena.reads_memory(*t));
             let Some(value) = value else { return Ok(None) };
             events.push(Event::Store(address + n as i64 * each as i64, each, value));
         }
         self.s.mail.next.entry((self.s.rank, self.warp)).or_default().extend(events);
+        self.s.mail.stored.insert(((self.s.rank, self.warp), at));
         if !self.s.mail.is_mailbox(address, bytes) {
             return Ok(None);
         }
@@ -175,6 +290,10 @@ impl Walk<'_, '_> {
             Some(address) if self.dry == 0 && self.once() && bytes <= 4 && !signed => self.found(address, bytes),
             _ => None,
         };
+        if let (None, Some(address)) = (&found, address) {
+            let stored = |(a, n, _): &&(i64, u32, usize)| *a < address + bytes as i64 && address < a + *n as i64;
+            self.s.cases.wanted = self.s.mail.conditional.iter().find(stored).map(|(_, _, branch)| *branch);
+        }
         let error = || {
             self.s.error(
                 i,
@@ -185,25 +304,47 @@ impl Walk<'_, '_> {
         found.map(Some).ok_or_else(error)
     }
 
+    /// The value of a word that all lanes load from shared memory, if warps stored a value of the launch there before a
+    /// barrier of all threads.
+    pub(super) fn known_word(&mut self, address: Term, bytes: u32) -> Option<Term> {
+        let address = self.s.arena.constant(address)?;
+        if self.s.mail.without_words || self.dry > 0 || !self.once() {
+            return None;
+        }
+        self.s.mail.loaded.insert((address, bytes));
+        let (barrier, passes) = self.fresh.filter(|(id, _)| !self.s.mail.irregular.contains(id))?;
+        let (value, _) = self.stored_value(address, bytes)?;
+        let place = Place { reader: (self.s.rank, self.warp), barrier, passes };
+        self.s.mail.words.insert((address, bytes, place));
+        Some(value)
+    }
+
     fn found(&mut self, address: i64, bytes: u32) -> Option<(i64, Vec<Run>)> {
         self.s.mail.read.extend(address..address + bytes as i64);
+        let (value, warps) = self.stored_value(address, bytes)?;
+        let value = self.s.arena.constant(value)?;
+        let copies: Option<Vec<i64>> = warps.into_iter().map(|w| self.s.mail.copy(w, address)).collect();
+        Some((value, copies?.into_iter().map(|c| (self.s.arena.int(c), bytes)).collect()))
+    }
+
+    /// The value that warps stored, and these warps.
+    fn stored_value(&mut self, address: i64, bytes: u32) -> Option<(Term, Vec<u32>)> {
         let rank = self.s.rank;
         let meets =
             |e: &Event| matches!(e, Event::Store(a, n, _) if *a < address + bytes as i64 && address < *a + *n as i64);
-        let (mut value, mut copies) = (None, Vec::new());
+        let (mut value, mut warps) = (None, Vec::new());
         for ((r, warp), events) in &self.s.mail.events {
             if *r != rank || !events.iter().any(meets) {
                 continue;
             }
-            let here = self.s.mail.last(events, address, bytes, &self.passed)?;
+            let here = self.s.mail.last(&mut self.s.arena, events, (address, bytes), &self.passed)?;
             if value.is_some_and(|v| v != here) {
                 return None;
             }
             value = Some(here);
-            copies.push(self.s.mail.copy(*warp, address)?);
+            warps.push(*warp);
         }
-        let runs = copies.into_iter().map(|c| (self.s.arena.int(c), bytes)).collect();
-        value.map(|v| (v, runs))
+        value.map(|v| (v, warps))
     }
 
     /// Whether a loop hands out work, so that each iteration has its own way.

@@ -2,6 +2,7 @@
 
 mod barriers;
 mod build;
+mod cases;
 mod choice;
 mod close;
 mod copies;
@@ -11,6 +12,7 @@ mod effects_of;
 mod emit;
 mod exits;
 mod exprs;
+mod flat;
 mod gather;
 pub mod launch;
 mod loops;
@@ -18,6 +20,7 @@ mod mailbox;
 mod masks;
 mod merge;
 mod objects;
+mod optional;
 mod peek;
 mod possible;
 mod regions;
@@ -32,6 +35,7 @@ mod symbols;
 mod tensor;
 mod timed;
 pub mod tree;
+mod unread;
 mod values;
 mod vars;
 mod walk;
@@ -44,6 +48,7 @@ use crate::ptx::{Arg, Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Facts, Place};
 
 pub use build::lift;
+use cases::{Cases, Outcome};
 pub use launch::{Argument, Launch};
 pub use shared::Shared;
 use tree::{Kind, Node};
@@ -91,6 +96,10 @@ pub struct Lifted {
     pub cut: Option<u32>,
     /// CTAs of a cluster.
     pub cluster: [u32; 3],
+    /// Conditions over the launch under which the program is the kernel, each with its outcome.
+    pub under: Vec<(launch::BoundSymbol, bool)>,
+    /// The kernel under the other outcomes.
+    pub others: Vec<Lifted>,
 }
 
 impl Lifted {
@@ -100,10 +109,11 @@ impl Lifted {
             let values: Vec<(&str, i64)> = l.iter().map(|(n, v)| (n.as_str(), *v)).collect();
             self.program.with(&values).map(|p| p.bind())
         };
-        self.launches.iter().filter_map(given).collect()
+        let others = self.others.iter().flat_map(Lifted::possible);
+        self.launches.iter().filter_map(given).chain(others).collect()
     }
 
-    /// One program for each combination of outcomes of the free conditions.
+    /// One program for each combination of outcomes of the free conditions, in each case.
     pub fn variants(&self) -> Vec<Program> {
         let mut list = Vec::new();
         for bits in 0..1u32 << self.free.len() {
@@ -114,6 +124,7 @@ impl Lifted {
             let kept = kept.collect();
             list.extend(self.program.with(&values).map(|p| p.bind_all_but(&kept)));
         }
+        list.extend(self.others.iter().flat_map(Lifted::variants));
         list
     }
 }
@@ -148,6 +159,33 @@ pub fn warps<'a>(
     flow: &'a Flow,
     launch: &Launch,
 ) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
+    warps_in(module, entry, flow, launch, &[], true).map_err(|(e, _)| e)
+}
+
+/// The state after the walks of all warps, and the operations of each warp.
+type Walked<'a> = (Shared<'a>, Vec<Vec<Node>>);
+
+/// The operations of each warp in one case; `words` says whether words in shared memory are looked up. An error also has the branch whose outcome would decide what is missing.
+fn warps_in<'a>(
+    module: &'a Module,
+    entry: &'a Entry,
+    flow: &'a Flow,
+    launch: &Launch,
+    outcomes: &[Outcome],
+    words: bool,
+) -> Result<Walked<'a>, (Error, Option<usize>)> {
+    let mut wanted = None;
+    walked(module, entry, flow, launch, (outcomes, words), &mut wanted).map_err(|e| (e, wanted))
+}
+
+fn walked<'a>(
+    module: &'a Module,
+    entry: &'a Entry,
+    flow: &'a Flow,
+    launch: &Launch,
+    (outcomes, words): (&[Outcome], bool),
+    wanted: &mut Option<usize>,
+) -> Result<Walked<'a>, Error> {
     let here = |message: &str, expected: &str| Error {
         line: entry.line,
         span: (0, 0),
@@ -189,7 +227,8 @@ pub fn warps<'a>(
         tensors: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
-        mail: Default::default(),
+        mail: mailbox::Mail::new(words),
+        cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
         data: 0,
         histories: Default::default(),
         words: Default::default(),
@@ -227,6 +266,7 @@ pub fn warps<'a>(
     for round in 0..3 {
         let last = round == 2 || round == 1 && !shared.mail.is_used();
         shared.mail.begin();
+        shared.cases.conditions.clear();
         list.clear();
         kept.clear();
         for (rank, warp) in (0..ctas).flat_map(|r| (0..warps).map(move |w| (r, w))) {
@@ -244,6 +284,7 @@ pub fn warps<'a>(
                 facts: Facts::default(),
                 nodes: Vec::new(),
                 path: Vec::new(),
+                forks: Vec::new(),
                 outer: Vec::new(),
                 frames: Vec::new(),
                 unsure: 0,
@@ -254,15 +295,18 @@ pub fn warps<'a>(
                 history: 0,
                 loading: Vec::new(),
                 issued: Default::default(),
+                loaded_before: true,
                 passed: BTreeMap::new(),
+                fresh: None,
                 s: &mut shared,
             };
             let end = w.run(0, &[]);
+            w.flush(entry.code.len());
+            let mut nodes = w.nodes;
+            *wanted = shared.cases.wanted;
             if last {
                 end?;
             }
-            w.flush(entry.code.len());
-            let mut nodes = w.nodes;
             shared.keep_vars(&mut kept);
             nodes.push(Node { at: entry.code.len(), part: 0, kind: Kind::End });
             list.push(nodes);

@@ -6,6 +6,7 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module, Reg};
 use crate::symbolic::{Arena, Term};
 
+use super::cases::Cases;
 use super::launch::Launch;
 use super::mailbox::Mail;
 
@@ -37,6 +38,8 @@ pub struct Shared<'a> {
     pub(super) columns: i64,
     /// Mailboxes of worker warps.
     pub(super) mail: Mail,
+    /// The case of the launch that is lifted.
+    pub(super) cases: Cases,
     /// The number of values of one iteration that depend on data.
     pub(super) data: u32,
     /// The waits of warps: the earlier history, the operation and its operands.

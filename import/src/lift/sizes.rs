@@ -161,12 +161,24 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
         }
         return Ok(());
     }
-    let before: i64 = open[..open.len() - 1].iter().filter_map(|o| Some(o.gap? * o.times)).sum();
     let fits = |size: i64, gap: Option<i64>| size > 0 && size % 16 == 0 && gap.is_none_or(|g| size <= g);
-    let rest = (left - before) / last.times;
-    if (left - before) % last.times == 0 && fits(rest, last.gap) {
+    // All but one reach up to the next copy, and that one brings the rest. A copy alone brings all, also over the place of a
+    // barrier that has ended.
+    let rest_of = |n: usize| {
+        let others = open.iter().enumerate().filter(|(i, _)| *i != n);
+        let before: i64 = others.filter_map(|(_, o)| Some(o.gap? * o.times)).sum();
+        let (rest, times) = (left - before, open[n].times);
+        let gap = if open.len() == 1 { None } else { open[n].gap };
+        (rest % times == 0 && fits(rest / times, gap)).then_some((n, rest / times))
+    };
+    let all: Vec<(usize, i64)> = (0..open.len()).filter_map(rest_of).collect();
+    let with_rest = rest_of(open.len() - 1).or(match *all {
+        [one] => Some(one),
+        _ => None,
+    });
+    if let Some((n, rest)) = with_rest {
         for (i, o) in open.iter().enumerate() {
-            let size = if i + 1 == open.len() { rest } else { o.gap.unwrap_or(0) };
+            let size = if i == n { rest } else { o.gap.unwrap_or(0) };
             sizes.insert((o.at, o.to, bar), size as u32);
         }
         return Ok(());

@@ -280,6 +280,9 @@ impl Walk<'_, '_> {
                     let x = self.each(
                         std::slice::from_ref(&v),
                         |a, x| {
+                            if let Some(part) = a.part(x[0], each, n) {
+                                return Some(part);
+                            }
                             let (by, size) = (a.int(1i64.checked_shl(shift).unwrap_or(0)), a.int(1i64 << each.min(62)));
                             let high = if shift == 0 { x[0] } else { a.op(Op::Div, &[x[0], by]) };
                             Some(a.op(Op::Rem, &[high, size]))
@@ -292,8 +295,10 @@ impl Walk<'_, '_> {
             (to, Some(Arg::List(parts))) => {
                 let each = bits / parts.len().max(1) as u32;
                 let mut sum = Val::Uni(self.s.arena.int(0));
+                let mut values = Vec::new();
                 for (n, p) in parts.iter().enumerate() {
                     let v = self.operand(p)?;
+                    values.push(v.clone());
                     let scale = 1i64.wrapping_shl(each * n as u32);
                     let last = n + 1 == parts.len();
                     sum = self.each(
@@ -308,6 +313,10 @@ impl Walk<'_, '_> {
                         },
                         "a number of parts",
                     );
+                }
+                for lane in 0..if matches!(sum, Val::Uni(_)) { 1 } else { 32 } {
+                    let parts: Vec<Term> = values.iter().map(|v| v.at(lane)).collect();
+                    self.s.arena.pack(sum.at(lane), each, &parts);
                 }
                 self.set_arg(to, sum);
             }
@@ -369,7 +378,13 @@ impl Walk<'_, '_> {
                     let t = self.s.arena.plus(*t, offset);
                     Val::Uni(self.s.arena.op(Op::Load, &[t]))
                 }
-                (Val::Uni(t), _) if shared && !self.opaque(*t) => self.shared_word(at, n, *t),
+                (Val::Uni(t), _) if shared && !self.opaque(*t) => {
+                    let t = self.s.arena.plus(*t, offset);
+                    match self.known_word(t, size) {
+                        Some(value) => Val::Uni(value),
+                        None => self.shared_word(at, n, t),
+                    }
+                }
                 (Val::Uni(_), _) if !shared => self.own_word(at, n, i, true),
                 (Val::Uni(_), _) => Val::Uni(self.s.arena.opaque(why.clone())),
                 _ => self.opaque_lanes(why.clone()),

@@ -36,6 +36,8 @@ pub(super) struct Frame {
     pub(super) levels: usize,
     /// Lanes that walk it.
     pub(super) group: u32,
+    /// Branches around it with a condition that differs by lane and is not tracked.
+    pub(super) unsure: u32,
 }
 
 /// The state of the walk of one warp.
@@ -53,6 +55,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) frames: Vec<Frame>,
     /// Conditions of the branches taken so far.
     pub(super) path: Vec<Term>,
+    /// The instructions of the branches that the walk is inside of, outermost first.
+    pub(super) forks: Vec<usize>,
     /// Nodes before each of these branches.
     pub(super) outer: Vec<Vec<Node>>,
     /// Branches with a condition that differs by lane and is not tracked: operations under them must not synchronize.
@@ -71,8 +75,12 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) loading: Vec<Vec<Reg>>,
     /// What it has issued and loaded, in a program that is timed.
     pub(super) issued: super::timed::Issued,
+    /// Whether there were none of them at the branch whose sides were walked last.
+    pub(super) loaded_before: bool,
     /// How often the warp has passed each barrier of all threads outside of loops and conditions.
     pub(super) passed: std::collections::BTreeMap<i64, usize>,
+    /// The barrier of all threads that the warp passed last, and how often, if it has not waited since.
+    pub(super) fresh: Option<(i64, usize)>,
 }
 
 impl<'a> Walk<'_, 'a> {
@@ -293,6 +301,9 @@ impl<'a> Walk<'_, 'a> {
         if self.outer.len() > MOST_NESTED {
             return Err(self.s.error(inst, "conditions are nested too deeply to follow", "ways that meet again"));
         }
+        if let Some(holds) = self.case(at, cond)? {
+            return Ok(Stop::At(if holds { taken } else { falls }));
+        }
         if let Some(end) = self.leaves(at, cond, taken, falls)? {
             return Ok(end);
         }
@@ -312,7 +323,9 @@ impl<'a> Walk<'_, 'a> {
             self.outer.push(outer);
             let holds = if holds { cond } else { self.s.arena.not(cond) };
             self.path.push(holds);
+            self.forks.push(at);
             let end = if to == join || stops.contains(&to) { Stop::At(to) } else { self.run(to, &inner)? };
+            self.forks.pop();
             self.path.pop();
             let outer = self.outer.pop().unwrap_or_default();
             let nodes = std::mem::replace(&mut self.nodes, outer);
@@ -322,6 +335,7 @@ impl<'a> Walk<'_, 'a> {
             histories.push(self.history);
         }
         self.remember_either(at, cond, &histories);
+        self.loaded_before = loading.is_empty();
         left.dedup();
         self.loading = left;
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };

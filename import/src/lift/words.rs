@@ -46,6 +46,9 @@ impl Walk<'_, '_> {
 
     /// Records an operation that waits for other warps.
     pub(super) fn waited(&mut self, at: usize, e: &Effect) {
+        if matches!(e, Effect::Wait(..) | Effect::ClusterWait | Effect::GridWait) {
+            self.fresh = None;
+        }
         match e {
             Effect::Bar(id, n, _) => {
                 let (id, n) = (self.s.arena.int(*id), self.s.arena.int(*n));

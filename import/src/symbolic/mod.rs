@@ -115,6 +115,9 @@ pub enum Node {
 /// Terms and their multiples.
 type Parts = Rc<[(Term, i64)]>;
 
+/// Parts of a packed number.
+type Packed = Rc<[Term]>;
+
 /// The constant of a dividend, the divisor, and the rounding of the quotient.
 type Divisor = (i64, i64, Op);
 
@@ -146,6 +149,8 @@ pub struct Arena {
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
     /// The reason for each opaque value.
     pub why: FxHashMap<u32, String>,
+    /// The parts of numbers that are packed from parts of this many bits, lowest first.
+    packed: FxHashMap<(Term, u32), Packed>,
 }
 
 impl Arena {
@@ -273,6 +278,17 @@ impl Arena {
         if let Node::Const(v) = self.node(t) { Some(*v) } else { None }
     }
 
+    /// Remembers the parts that a number is packed from, lowest first. A part may be negative, so the parts do not follow
+    /// from the number.
+    pub fn pack(&mut self, t: Term, bits: u32, parts: &[Term]) {
+        self.packed.insert((t, bits), parts.into());
+    }
+
+    /// A part of a number that was packed from parts of this many bits.
+    pub fn part(&self, t: Term, bits: u32, n: usize) -> Option<Term> {
+        self.packed.get(&(t, bits))?.get(n).copied()
+    }
+
     /// The constant and the multiples of a sum.
     pub fn parts(&self, t: Term) -> (i64, Rc<[(Term, i64)]>) {
         match self.node(t) {
@@ -293,6 +309,9 @@ impl Arena {
             }
         }
         list.retain(|(_, c)| *c != 0);
+        if let Some(t) = self.signs_of(k, &list).or_else(|| self.rounded_up(k, &list)) {
+            return t;
+        }
         if let Some(t) = self.remainder_of(k, &list) {
             return t;
         }

@@ -81,13 +81,13 @@ impl Timing<'_> {
             _ => core.l2.serve(at, ticks(lines * c.l2_byte)),
         };
         let slices = core.look_up(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
-        let dram = self.from_dram(core, at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
+        let dram = self.served_by_dram(core, at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
         port.max(slices).max(dram)
     }
 
     /// The tick at which DRAM has served the core's share of a request. CTAs of a compiled kernel that load in bursts are
     /// not in step: while one core loads, others compute. So a core may use what it left idle before.
-    fn from_dram(&self, core: &mut Core, at: u64, ticks: u64) -> u64 {
+    fn served_by_dram(&self, core: &mut Core, at: u64, ticks: u64) -> u64 {
         if !self.prog.opaque_globals {
             return core.dram.serve(at, ticks).1;
         }
@@ -334,7 +334,7 @@ impl Timing<'_> {
         let (_, taken) = core.writes.serve(at, ticks(bytes * share * c.write_byte));
         // Stored data goes to DRAM when a cache evicts it.
         let evicted = self.device_wave(seat.wave).filter(|_| self.prog.opaque_globals).map_or(1.0, |w| w.written);
-        self.from_dram(core, at, (dram as f64 * evicted) as u64);
+        self.served_by_dram(core, at, (dram as f64 * evicted) as u64);
         sent.max(taken)
     }
 

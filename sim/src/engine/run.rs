@@ -320,6 +320,7 @@ impl<'p> Engine<'p> {
         let world = match self.turns {
             // Schedules are found on one cluster alone.
             Some(_) => World::alone(self.prog, self.rules, id),
+            None if self.prog.is_for_time() => World::bare(self.prog, self.rules, id),
             None => {
                 // Tiles that `clc` hands out are dealt to the resident clusters in turn.
                 let spare = self.seats.len().max(1);

@@ -426,6 +426,13 @@ impl Program {
         self.params.iter().chain(&self.lets).find(|(n, _)| n == name).map(|(_, v)| *v)
     }
 
+    /// Whether the program stands for the time of a compiled kernel: it then has the kernel's instructions and addresses,
+    /// and of its accesses to shared memory only what takes time. Races are to be looked for in the kernel's other
+    /// program.
+    pub fn is_for_time(&self) -> bool {
+        self.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Alu { mix: Some(_), .. }, .. }))
+    }
+
     /// Whether the kernel has a `clc`, which hands out tiles.
     pub fn hands_out(&self) -> bool {
         self.code.iter().any(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }))

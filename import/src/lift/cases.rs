@@ -1,0 +1,58 @@
+//! Cases of a launch: a condition over the launch that shapes the whole kernel, such as a size of zero for which worker
+//! warps get no work. The kernel is lifted once for each outcome. Together the cases cover every launch, because every
+//! warp has the same condition.
+
+use std::collections::BTreeMap;
+
+use crate::ptx::Error;
+use crate::symbolic::{Atom, Term};
+
+use super::walk::Walk;
+
+/// The largest number of conditions that are decided by cases.
+pub(super) const MOST: usize = 3;
+
+/// The outcome of a branch in one case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// The branch instruction.
+    pub(super) at: usize,
+    /// Whether the branch is taken.
+    pub(super) taken: bool,
+}
+
+/// The case that is lifted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cases {
+    /// The outcomes that define it.
+    pub(super) outcomes: Vec<Outcome>,
+    /// The condition of each of these branches.
+    pub(super) conditions: BTreeMap<usize, Term>,
+    /// A branch whose outcome would decide what the lift has to know.
+    pub(super) wanted: Option<usize>,
+}
+
+impl Walk<'_, '_> {
+    /// The outcome of a branch outside of loops, where the case has one. The outcome is a fact from then on.
+    ///
+    /// # Errors
+    /// Two warps have different conditions there, or the condition is not one over the launch.
+    pub(super) fn case(&mut self, at: usize, cond: Term) -> Result<Option<bool>, Error> {
+        let found = self.s.cases.outcomes.iter().find(|o| o.at == at);
+        let Some(taken) = found.map(|o| o.taken) else { return Ok(None) };
+        let of_launch = !self.s.arena.mentions(cond, |a| !matches!(a, Atom::Param(..) | Atom::Place(_)));
+        let known = *self.s.cases.conditions.entry(at).or_insert(cond);
+        if !self.frames.is_empty() || !of_launch || known != cond {
+            let inst = self.inst(at);
+            return Err(self.s.error(
+                inst,
+                "this condition decides which code warps run, and is not one condition over the launch",
+                "a condition that all warps share",
+            ));
+        }
+        let mut facts = std::mem::take(&mut self.facts);
+        self.s.arena.learn(cond, taken, &mut facts);
+        self.facts = facts;
+        Ok(Some(taken))
+    }
+}
