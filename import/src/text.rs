@@ -116,6 +116,9 @@ fn line(s: &mut String, depth: usize, words: &str, from: &str) {
 /// The first feature that the kernel language lacks, with its line, so that the kernel cannot be written in it.
 pub fn beyond_the_language(l: &Lifted) -> Option<(String, u32)> {
     let p = &l.program;
+    if !l.others.is_empty() {
+        return Some(("a condition over the launch decides which code warps run".into(), 0));
+    }
     if let Some(o) = p.objects.iter().find(|o| matches!(o.class, Class::Shared | Class::Tmem)) {
         let uses = |i: &Instr| match i {
             Instr::Op { op: Op::Move { src, dst, .. }, .. } => [src, dst].iter().any(|x| !x.sel.exact.is_empty()),

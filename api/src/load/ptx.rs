@@ -206,7 +206,8 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let values: Values = lifted.program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
     let fidelity = Fidelity::usual(&model);
     let variants = lifted.variants();
-    let conditions = lifted.free.iter().map(|f| lifted.program.symbols[f.symbol as usize].name.clone()).collect();
+    let free = lifted.free.iter().map(|f| lifted.program.symbols[f.symbol as usize].name.clone());
+    let conditions = free.chain(lifted.under.iter().map(|(s, _)| s.name.clone())).collect();
     let symbolic = variants.first().unwrap_or(&lifted.program).clone();
     let possible = lifted.possible();
     let imported = Imported {
