@@ -5,12 +5,41 @@
 
 `run` launches every configuration once and writes DIR/rows.jsonl, one launch a line in the order of the profiler's rows, and DIR/ptx.
 M is sm__cycles_elapsed.max,gpu__time_duration.sum,lts__t_sector_hit_rate.pct,dram__bytes_read.sum,dram__bytes_write.sum,
-smsp__inst_executed.sum. `join.py` makes one table of both files.
+smsp__inst_executed.sum.
+
+    python3 kernels.py join DIR > calibrate/data/h100_kernels/rows.jsonl   # and DIR/ptx, compressed by gzip -9n, beside it
 """
 
+import csv
 import json
 import os
 import sys
+
+
+def join(folder):
+    """Prints each row with what the profiler counted, in bytes, nanoseconds and percent."""
+    rows = [json.loads(line) for line in open(folder + "/rows.jsonl")]
+    units, *counted = csv.DictReader(line for line in open(folder + "/ncu.csv") if not line.startswith("=="))
+    assert len(rows) == len(counted)
+    scale = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "ns": 1, "us": 1e3, "ms": 1e6}
+    names = {
+        "cycles": "sm__cycles_elapsed.max",
+        "ns": "gpu__time_duration.sum",
+        "l2_hit": "lts__t_sector_hit_rate.pct",
+        "dram_read": "dram__bytes_read.sum",
+        "dram_write": "dram__bytes_write.sum",
+        "instructions": "smsp__inst_executed.sum",
+    }
+    for row, count in zip(rows, counted):
+        assert count["Kernel Name"].startswith(row["kernel"])
+        for name, metric in names.items():
+            row[name] = round(float(count[metric].replace(",", "")) * scale.get(units[metric], 1), 3)
+        print(json.dumps(row))
+
+
+if sys.argv[1] == "join":
+    join(sys.argv[2])
+    sys.exit()
 
 import torch
 import triton

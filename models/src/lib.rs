@@ -47,6 +47,7 @@ use warpline_sim::machine::Machine;
 const EMBEDDED: &[(&str, &str)] = &[
     ("a100", include_str!("../a100.toml")),
     ("b200", include_str!("../b200.toml")),
+    ("h100", include_str!("../h100.toml")),
     ("h200", include_str!("../h200.toml")),
     ("m4-max", include_str!("../m4-max.toml")),
     ("m4-max-32", include_str!("../m4-max-32.toml")),

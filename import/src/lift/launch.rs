@@ -244,6 +244,16 @@ impl Lifted {
         let along = |d: usize| i64::from(grid[d] / self.cluster[d].max(1));
         program.grid = Grid { m: along(0), n: along(1), z: along(2), group: 0 };
         program.params = values(&self.program, &images);
+        if launch.timed {
+            // The arguments are constants of the program.
+            let whole = |(p, a): (&u16, &Argument)| match a {
+                Argument::Number(v) => Some((format!("arg{p}"), *v)),
+                _ => None,
+            };
+            let more = launch.args.iter().filter_map(whole);
+            let more: Vec<_> = more.filter(|(n, _)| program.params.iter().all(|(m, _)| m != n)).collect();
+            program.params.extend(more);
+        }
         program.regs = launch.regs.or(program.regs);
         Ok(program)
     }

@@ -92,3 +92,22 @@ impl Walk<'_, '_> {
         self.s.arena.op(Op::Load, &args)
     }
 }
+
+impl Walk<'_, '_> {
+    /// Whether a generic address is in shared memory.
+    pub(super) fn is_shared(&mut self, i: &Inst, v: &Val) -> bool {
+        if i.mods.iter().any(|m| m.starts_with("shared")) {
+            return true;
+        }
+        if i.has("global") || i.has("local") || i.has("const") || i.has("param") {
+            return false;
+        }
+        let t = v.at(self.lanes.trailing_zeros().min(31) as usize);
+        let mut pointer = false;
+        self.s.arena.each_atom(t, &mut |a| pointer |= matches!(a, Atom::Param(..) | Atom::Opaque(_)));
+        if pointer {
+            self.s.assume(i.line, "pointers that come from arguments or memory do not point into shared memory");
+        }
+        !pointer
+    }
+}

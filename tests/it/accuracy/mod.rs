@@ -10,6 +10,7 @@
 
 mod b200;
 mod clock;
+mod compiled;
 mod h200;
 mod ladders;
 mod others;
@@ -35,8 +36,8 @@ fn csv(path: &str) -> Vec<std::collections::BTreeMap<String, String>> {
 
 #[test]
 fn the_page_is_in_step() {
-    let text =
-        page::page(&h200::sample(), &h200::ours(), &b200::sweep(), &others::rows(), (&clock::clock(), &clock::TIMES));
+    let clock = (&clock::clock(), &clock::TIMES);
+    let text = page::page(&h200::sample(), &h200::ours(), &b200::sweep(), &compiled::rows(), &others::rows(), clock);
     let path = file("docs/accuracy.md");
     if std::env::var("WARPLINE_ACCURACY").is_ok_and(|v| v == "write") {
         std::fs::write(&path, &text).unwrap();
@@ -61,6 +62,12 @@ fn triton_products_on_an_h200() {
     assert!(bytes.mean <= 0.06, "bytes read from DRAM: {:.3}", bytes.mean);
     let hits = Errors::of(rows.iter().map(|r| r.hits.0 - r.hits.1));
     assert!(hits.mean <= 0.04, "hit rate: {:.3}", hits.mean);
+}
+
+#[test]
+fn kernels_from_their_ptx_on_an_h100() {
+    let e = Errors::of(compiled::rows().iter().map(|r| r.error()));
+    assert!(e.mean <= 0.18, "mean error {:.3}", e.mean);
 }
 
 #[test]

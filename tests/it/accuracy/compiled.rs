@@ -1,0 +1,97 @@
+//! Kernels that Triton compiled, run from their PTX, on an H100. No number was fitted to one of them.
+
+use std::fmt::Write as _;
+
+use rayon::prelude::*;
+use serde_json::Value;
+use warpline_api::{Request, Setting, Sources, execute, load};
+
+use super::file;
+use super::page::summary;
+use super::table::{Errors, signed};
+
+/// Of so many rows, one is on the page; all take more than a minute.
+const EVERY: usize = 5;
+
+/// A row: predicted and measured.
+pub(super) struct Row {
+    name: String,
+    cycles: (f64, f64),
+    /// In percent.
+    hits: (f64, f64),
+    /// Megabytes.
+    read: (f64, f64),
+}
+
+impl Row {
+    pub(super) fn error(&self) -> f64 {
+        self.cycles.0 / self.cycles.1 - 1.0
+    }
+
+    fn family(&self) -> &str {
+        self.name.split('_').next().unwrap_or_default()
+    }
+}
+
+fn row(line: &str) -> Row {
+    let asked: Value = serde_json::from_str(line).expect("a row");
+    let number = |key: &str| asked[key].as_f64().unwrap_or_else(|| panic!("{key}: {line}"));
+    let name = asked["name"].as_str().expect("a name");
+    let path = file(&format!("calibrate/data/h100_kernels/{name}.ptx.gz"));
+    // The clock moves with load, so it is an input.
+    let clock =
+        Setting::MachineNumber { key: "clock.mhz".into(), value: (number("cycles") / number("ns") * 1e3).round() };
+    let request = Request {
+        machine: Some("h100".into()),
+        texts: Sources::from([("l.json".to_string(), asked["launch"].to_string())]),
+        launch_file: Some("l.json".into()),
+        bind_launch: true,
+        settings: vec![clock],
+        ..Request::named(&path.display().to_string())
+    };
+    let subject = load(&request).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert!(!subject.note.as_deref().unwrap_or_default().contains("not charged"), "{name}: {:?}", subject.note);
+    let r = execute(&subject, None).unwrap_or_else(|e| panic!("{name}: {e}"));
+    Row {
+        name: name.to_string(),
+        // The profiler counts the start and the end of the launch, too.
+        cycles: (r.cycles + r.launch_cycles, number("cycles")),
+        hits: (r.l2_hit_rate * 100.0, number("l2_hit")),
+        read: (r.dram_read_bytes / 1e6, number("dram_read") / 1e6),
+    }
+}
+
+/// Every fifth row.
+pub(super) fn rows() -> Vec<Row> {
+    let text = std::fs::read_to_string(file("calibrate/data/h100_kernels/rows.jsonl")).expect("the rows");
+    let lines: Vec<&str> = text.lines().step_by(EVERY).collect();
+    lines.par_iter().map(|l| row(l)).collect()
+}
+
+/// The section of the page.
+pub(super) fn section(s: &mut String, rows: &[Row]) {
+    *s += "\n<a id=\"compiled\"></a>\n## Compiled kernels on an H100\n\n";
+    *s += "`calibrate/data/h100_kernels`: kernels of 13 families as Triton compiled them, run from their PTX; cycles are `sm__cycles_elapsed.max`, caches cold. Every fifth of 121 rows. No number was fitted to one of them; their errors pointed to mechanisms (docs/import.md#times).\n\n";
+    *s += "| kernel | cycles | error | L2 hits, % | DRAM read, MB |\n|---|---|---|---|---|\n";
+    for r in rows {
+        let _ = writeln!(
+            s,
+            "| {} | {:.0} / {:.0} | {} | {:.1} / {:.1} | {:.1} / {:.1} |",
+            r.name,
+            r.cycles.0,
+            r.cycles.1,
+            signed(r.error()),
+            r.hits.0,
+            r.hits.1,
+            r.read.0,
+            r.read.1
+        );
+    }
+    let mut families: Vec<&str> = rows.iter().map(Row::family).collect();
+    families.sort_unstable();
+    families.dedup();
+    *s += "\n| family | rows | mean error | bias | 95th percentile | worst |\n|---|---|---|---|---|---|\n";
+    for f in families {
+        summary(s, f, &Errors::of(rows.iter().filter(|r| r.family() == f).map(Row::error)));
+    }
+}
