@@ -2,9 +2,9 @@
 
 Importing this module does not import triton; its functions do.
 
-What a ranking can and cannot say: of a compiled kernel, copies, waits, barriers, accesses to shared memory and `wgmma`
-have a time. Arithmetic, `mma.sync` and accesses to global memory are not charged, and addresses are not followed
-(docs/import.md, Launches). The order is one of pipelines, not a promise about a device.
+What a ranking can and cannot say: every instruction of the PTX is charged by class, and addresses are those of the
+launch. The assembler's schedule, registers and spills are not known, and `tcgen05.mma` has no time (docs/import.md,
+Times). On 121 kernels of an H100 the mean error is 13 %; of single kernels it is up to 44 %.
 """
 
 from __future__ import annotations

@@ -44,9 +44,11 @@ impl Key {
             (_, "fraction") => (0.0, 1.0),
             (_, "MHz") => (1.0, 100_000.0),
             (_, "cycles" | "us") => (0.0, 1e6),
-            (_, "GB/s" | "bytes/cycle" | "lines/cycle" | "rows/cycle" | "FLOP/cycle" | "lane-ops/cycle") => {
-                (0.001, 1e9)
-            }
+            (
+                _,
+                "GB/s" | "bytes/cycle" | "lines/cycle" | "sectors/cycle" | "rows/cycle" | "FLOP/cycle"
+                | "lane-ops/cycle",
+            ) => (0.001, 1e9),
             (_, "elements" | "ways" | "requests") => (1.0, 1e9),
             // Limits, sizes of caches, and operations per element.
             _ => (0.0, 1e15),

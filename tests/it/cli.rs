@@ -139,7 +139,7 @@ fn names_that_are_not_there_get_a_hint() {
     refuses(&["run", "metal/triple_buffer", "--machine", "m4max"], &["no machine `m4max`", "`m4-max`"]);
     refuses(&["run", "metal/triple_buffer", "--set", "stagse=2"], &["no parameter `stagse`", "`stages`"]);
     refuses(&["run", "metal/triple_buffer", "--set", "machine.clock.mzh=2"], &["clock.mhz"]);
-    refuses(&["models", "h100"], &["no machine `h100`"]);
+    refuses(&["models", "h900"], &["no machine `h900`"]);
     refuses(&["run", "none.toml"], &["cannot read `none.toml`"]);
     refuses(&["check", "none"], &["no built-in scenario `none`"]);
     refuses(&["view", "no_such.pftrace"], &["cannot read `no_such.pftrace`", "saved traces", ".json"]);

@@ -258,7 +258,7 @@ fn names_that_cannot_be_set_are_explained() {
         ("memory.dram_gpbs", 1.0, "no machine has a parameter `memory.dram_gpbs`; did you mean `memory.dram_gbps`?"),
         ("machine.dram_gpbs", 1.0, "no machine has a parameter `dram_gpbs`; did you mean `memory.dram_gbps`?"),
         ("flux", 1.0, "no machine has a parameter `flux`"),
-        ("latency", 1.0, "`latency` could be one of `tma.latency`, `wgmma.latency` and `umma.latency`"),
+        ("latency", 1.0, "`latency` could be one of `tma.latency`, `wgmma.latency`, `umma.latency` and `alu.latency`"),
         ("clock.mhz", -1.0, "`clock.mhz` cannot be -1: its range is 1 to 100000 MHz"),
         ("clock.mhz", f64::NAN, "`clock.mhz` cannot be NaN: its range is 1 to 100000 MHz"),
     ];

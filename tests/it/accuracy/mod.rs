@@ -36,7 +36,7 @@ fn csv(path: &str) -> Vec<std::collections::BTreeMap<String, String>> {
 
 #[test]
 fn the_page_is_in_step() {
-    let clock = (&clock::clock(), &clock::TIMES);
+    let clock: (&clock::Clock, &clock::Times) = (&clock::clock(), &clock::TIMES);
     let text = page::page(&h200::sample(), &h200::ours(), &b200::sweep(), &compiled::rows(), &others::rows(), clock);
     let path = file("docs/accuracy.md");
     if std::env::var("WARPLINE_ACCURACY").is_ok_and(|v| v == "write") {
