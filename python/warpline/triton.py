@@ -24,7 +24,7 @@ from warpline._api import run, verify
 from warpline._errors import Error
 from warpline._results import Run, Verdict
 
-ARCHITECTURES = {"a100": 80, "h200": 90, "b200": 100}
+ARCHITECTURES = {"a100": 80, "h100": 90, "h200": 90, "b200": 100}
 """The compute capability of each built-in machine that Triton compiles for."""
 
 _TYPES = {
@@ -181,7 +181,7 @@ def rank(
     """Compile a kernel in each configuration without a GPU, and rank them by simulated time in microseconds.
 
     `kernel` is a `triton.jit` function, also autotuned. `configs` are `triton.Config`. `args` has a value for each
-    parameter that no configuration sets, by name: a number, a tensor (of any library; only `dtype` is read), a
+    parameter that no configuration sets, by name: a number, a tensor (of any library; only `shape` and `dtype` are read), a
     `TensorDescriptor`, or Triton's word for a type (`"*fp16"`); or it is a function from a configuration's values to
     such a mapping. `grid` is as in a launch: sizes, or a function from the values to sizes.
 
@@ -242,7 +242,7 @@ class Compiled(NamedTuple):
     """Triton's `CompiledKernel`."""
     values: dict[str, Any]
     """Values of arguments and of the configuration, by name."""
-    arguments: dict[int, Union[int, float]]
+    arguments: list[Any]
     """Numbers of the launch, by position of the PTX parameter."""
     registers: Optional[int]
     """Registers of a thread that the assembler gave out."""
@@ -260,7 +260,7 @@ def compile_config(kernel: Any, config: Any, args: Arguments, machine: str = "h2
         raise ValueError(f"Triton compiles for {', '.join(ARCHITECTURES)}, not for {machine!r}")
     chosen = config.all_kwargs()
     values = {**(args(chosen) if callable(args) else args), **chosen}
-    signature, constants, attributes, arguments, position = {}, {}, {}, {}, 0
+    signature, constants, attributes, arguments = {}, {}, {}, []
     for index, parameter in enumerate(kernel.params):
         if parameter.name not in values:
             raise TypeError(f"{kernel.__name__}: no value for `{parameter.name}`")
@@ -275,8 +275,7 @@ def compile_config(kernel: Any, config: Any, args: Arguments, machine: str = "h2
         aligned = kind.startswith("*") or type(value) is int and value % 16 == 0
         if aligned and not parameter.do_not_specialize:
             attributes[(index,)] = [["tt.divisibility", 16]]
-        arguments.update({position + i: n for i, n in enumerate(numbers) if n is not None})
-        position += len(numbers)
+        arguments += numbers
     own = {*kernel.arg_names}
     source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs=attributes)
     compiled = triton.compile(
@@ -284,6 +283,9 @@ def compile_config(kernel: Any, config: Any, args: Arguments, machine: str = "h2
         target=GPUTarget("cuda", ARCHITECTURES[machine], 32),
         options={name: value for name, value in chosen.items() if name not in own and value is not None},
     )
+    # Triton adds pointers to scratch memory.
+    last = max((int(n) for n in re.findall(r"^\s*\.param .*_param_(\d+)", compiled.asm["ptx"], re.MULTILINE)), default=-1)
+    arguments += [None] * (last + 1 - len(arguments))
     return Compiled(compiled, values, arguments, _registers(compiled))
 
 
@@ -302,8 +304,8 @@ def _registers(compiled: Any) -> Optional[int]:
     return int(words[1]) if words else None
 
 
-def _argument(value: Any) -> tuple[str, list[Union[None, int, float]]]:
-    """Triton's type of an argument, and the numbers of its PTX parameters; `None` for a pointer or a tensor map."""
+def _argument(value: Any) -> tuple[str, list[Any]]:
+    """Triton's type of an argument, and its PTX parameters as in a launch file; `None` for an array of unknown size."""
     if isinstance(value, str):
         # A tensor map is followed by the sizes and the strides of its tensor.
         tile = re.match(r"tensordesc<\w+\[([^\]]*)\]", value)
@@ -317,10 +319,18 @@ def _argument(value: Any) -> tuple[str, list[Union[None, int, float]]]:
     if hasattr(value, "block_shape"):
         kind = _type(value.base.dtype)
         box = ", ".join(map(str, value.block_shape))
-        return f"tensordesc<{kind}[{box}]>", [None, *map(int, value.shape), *map(int, value.strides)]
+        shape, strides = [int(n) for n in value.shape], [int(n) for n in value.strides]
+        tile = {"desc": shape, "strides": strides, "box": [int(n) for n in value.block_shape], "dtype": _name(value.base.dtype)}
+        return f"tensordesc<{kind}[{box}]>", [tile, *shape, *strides]
     if hasattr(value, "dtype"):
-        return f"*{_type(value.dtype)}", [None]
+        array = {"ptr": [int(n) for n in value.shape], "dtype": _name(value.dtype)} if hasattr(value, "shape") else None
+        return f"*{_type(value.dtype)}", [array]
     raise TypeError(f"{type(value).__name__} is no argument of a Triton kernel")
+
+
+def _name(dtype: Any) -> str:
+    """The name of an element type, as frameworks have it."""
+    return str(dtype).rsplit(".", 1)[-1]
 
 
 def _type(dtype: Any) -> str:

@@ -84,7 +84,7 @@ fn a_launch_is_a_file_or_options() {
     }
     let by_options = warpline(&["run", &file, "--grid", "4x2", "--arg", "1=8"]);
     // Options give no array, so a copy then reads an unknown place.
-    let without = dir.write("n.json", &LAUNCH.replace(r#"{"ptr": [512], "dtype": "float16"}"#, "null"));
+    let without = dir.write("n.json", LAUNCH.replace(r#"{"ptr": [512], "dtype": "float16"}"#, "null"));
     let by_other_file = warpline(&["run", &file, "--launch", &without]);
     assert_eq!(cycles(&by_options.out), cycles(&by_other_file.out));
     // An option stands above the file.
