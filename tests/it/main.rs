@@ -7,6 +7,7 @@ mod bad_input;
 mod browser;
 mod campaign;
 mod certificates;
+mod charged;
 mod claims;
 mod cli;
 mod cli_files;

@@ -1,0 +1,101 @@
+//! What a run of a compiled kernel charges: dependent arithmetic, banks of shared memory, loads and their waits, atomic
+//! accesses, and CTAs of different lengths.
+
+use warpline::Status;
+use warpline_tests::{TempDir, warpline};
+
+/// A kernel of one warp with two arrays and these instructions, on an H200.
+fn cycles_of(code: &str, grid: u32) -> f64 {
+    let dir = TempDir::new();
+    let text = format!(
+        "\
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1)
+.reqntid 32
+{{
+	.reg .pred %p<4>;
+	.reg .b32 %r<40>;
+	.reg .f32 %f<40>;
+	.reg .b64 %rd<10>;
+	.shared .align 16 .b8 tile[4096];
+	ld.param.u64 %rd1, [k_param_0];
+	ld.param.u64 %rd2, [k_param_1];
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %rd3, %r1, 4;
+	add.s64 %rd4, %rd1, %rd3;
+	add.s64 %rd5, %rd2, %rd3;
+	mov.u32 %r2, tile;
+{code}
+	ret;
+}}
+"
+    );
+    let array = r#"{"ptr": [65536], "dtype": "float32"}"#;
+    let launch = format!(r#"{{"grid": [{grid}], "args": [{array}, {array}], "shared": 0, "regs": 32}}"#);
+    let (file, launch) = (dir.write("k.ptx", text), dir.write("l.json", launch));
+    let said = warpline(&["run", &file, "--launch", &launch, "--json"]);
+    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    let json: serde_json::Value = serde_json::from_str(&said.out).expect("json");
+    json["cycles"].as_f64().expect("cycles")
+}
+
+fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
+    (0..n).map(|i| format!("\t{}\n", line(i))).collect()
+}
+
+#[test]
+fn dependent_instructions_wait_for_each_other() {
+    let chain = cycles_of(&lines(64, |_| "fma.rn.f32 %f1, %f1, %f1, %f1;".into()), 1);
+    let apart = cycles_of(&lines(64, |i| format!("fma.rn.f32 %f{0}, %f{0}, %f{0}, %f{0};", i % 8)), 1);
+    // 64 latencies of four cycles against 64 issue slots.
+    assert!(chain > apart + 150.0, "{chain} and {apart}");
+}
+
+#[test]
+fn lanes_in_one_bank_pass_one_by_one() {
+    let load = |shift: u32| {
+        let address = format!("\tshl.b32 %r3, %r1, {shift};\n\tadd.s32 %r4, %r2, %r3;\n");
+        address + &lines(16, |_| "ld.shared.f32 %f1, [%r4];\n\tadd.f32 %f2, %f2, %f1;".into())
+    };
+    // Words side by side, and words 128 bytes apart: 1 pass and 32.
+    let (side_by_side, one_bank) = (cycles_of(&load(2), 1), cycles_of(&load(7), 1));
+    assert!(one_bank > side_by_side + 16.0 * 25.0, "{one_bank} and {side_by_side}");
+}
+
+#[test]
+fn a_load_is_issued_early_but_not_before_a_barrier() {
+    let code = |between: &str| {
+        format!(
+            "\tld.global.f32 %f1, [%rd4];\n\tadd.f32 %f3, %f1, %f1;\n{between}\tld.global.f32 %f2, [%rd5];\n\tadd.f32 %f4, %f2, %f2;\n"
+        )
+    };
+    let (free, behind) = (cycles_of(&code(""), 1), cycles_of(&code("\tbar.sync 0;\n"), 1));
+    assert!(behind > free + 200.0, "{behind} and {free}");
+}
+
+#[test]
+fn atomic_accesses_take_the_slices_of_l2() {
+    let code = |op: &str| {
+        lines(32, |i| format!("{op}.global.{}f32 [%rd4+{}], %f1;", if op == "red" { "add." } else { "" }, i * 128))
+    };
+    let (stores, atomics) = (cycles_of(&code("st"), 1056), cycles_of(&code("red"), 1056));
+    assert!(atomics > stores * 1.2, "{atomics} and {stores}");
+}
+
+/// Of 264 CTAs, those with a low index work longer. The core that has one of them gets few others.
+#[test]
+fn ctas_of_different_lengths_go_to_the_first_free_core() {
+    let code = |bound: &str| {
+        format!(
+            "\tmov.u32 %r5, %ctaid.x;\n{bound}\tmov.u32 %r6, 0;\n$L1:\n{}\tadd.s32 %r6, %r6, 1;\n\tsetp.lt.s32 %p1, %r6, %r7;\n\t@%p1 bra $L1;\n",
+            lines(16, |_| "fma.rn.f32 %f1, %f1, %f1, %f1;".into())
+        )
+    };
+    // Lengths from 1 to 4224 in steps of 16, against all of the mean length.
+    let uneven = cycles_of(&code("\tmad.lo.s32 %r7, %r5, 16, 1;\n"), 264);
+    let even = cycles_of(&code("\tmov.u32 %r7, 2112;\n"), 264);
+    let longest = cycles_of(&code("\tmov.u32 %r7, 4209;\n"), 1);
+    assert!(uneven >= longest * 0.95 && uneven < even * 2.3, "{uneven}, {even}, {longest}");
+}
