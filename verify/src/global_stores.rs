@@ -319,10 +319,10 @@ fn walk(prog: &Program, rules: Rules) -> Walked {
     let mut listed = 0;
     for id in 0..prog.grid.len() {
         let mut walker = Walker::new(prog, rules, id);
-        let Some(traffic) = walker.traffic() else {
+        let Some(route) = walker.route() else {
             return Walked::Not("its coordinates depend on values from memory".into());
         };
-        for t in traffic.iter().filter(|t| t.store) {
+        for t in route.copies.iter().filter(|t| t.store) {
             let Some(footprint) = walker.footprint(id, t) else { continue };
             if walker.by_elements(t) {
                 return Walked::Not("its coordinates count elements and have no simple form".into());

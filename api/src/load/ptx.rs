@@ -307,21 +307,7 @@ fn launched(kernel: &CompiledKernel, request: &Request, set: &BTreeMap<String, i
 fn reserve(program: &mut Program, bytes: i64) {
     let unused = bytes - program.shared_bytes();
     if unused > 0 {
-        program.objects.push(Object {
-            name: "unused".into(),
-            class: Class::Shared,
-            dtype: Dtype::I8,
-            rows: unused,
-            cols: 1,
-            dims: [String::new(), String::new()],
-            block: [unused, 1],
-            slots: 1,
-            row_cuts: vec![0, unused as u32],
-            col_cuts: vec![0, 1],
-            overlay: None,
-            swizzle: 128,
-            scale_group: None,
-        });
+        program.objects.push(Object::whole("unused".into(), Class::Shared, Dtype::I8, [unused, 1]));
     }
 }
 

@@ -1,5 +1,5 @@
-//! Joins what one operation of the engine can stand for: accesses of the same warps to one array with nothing but
-//! arithmetic in between, instructions of several blocks, and products in a row.
+//! Joins nodes for which one operation of the engine can stand: accesses of the same warps to one array, instructions
+//! of several blocks, and products in a row. Only arithmetic may be between joined accesses.
 //!
 //! A tile that sixteen `cp.async` instructions copy becomes one copy of that tile.
 

@@ -89,10 +89,10 @@ impl Mail {
         !self.words.is_empty()
     }
 
-    /// The instruction of an operation that may change a word between the store that gives its value and the load. Such
-    /// a write is one of the reader, or one that a warp comes to before its n-th pass of the barrier: the load is behind
-    /// that barrier and no other wait. Later writes race with the load, or come after it. `touched` has the bytes that an
-    /// operation accesses.
+    /// The instruction of an operation that may change a word between the store that gives its value and the load. The
+    /// load is behind the n-th pass of a barrier, and behind no other wait. So the operation is one of the reader, or one
+    /// that a warp performs before its n-th pass. Later writes race with the load, or come after it. `touched` has the
+    /// bytes that an operation accesses.
     pub(super) fn overwritten(
         &self,
         a: &Arena,

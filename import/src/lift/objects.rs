@@ -6,21 +6,7 @@ use super::build::Plan;
 use super::tensor::TENSOR;
 
 pub(super) fn objects(plan: &Plan) -> Vec<Object> {
-    let object = |name: &str, class, dtype, rows: i64, cols: i64| Object {
-        name: name.into(),
-        class,
-        dtype,
-        rows,
-        cols,
-        dims: [String::new(), String::new()],
-        block: [rows, cols],
-        slots: 1,
-        row_cuts: vec![0, rows as u32],
-        col_cuts: vec![0, cols as u32],
-        overlay: None,
-        swizzle: 128,
-        scale_group: None,
-    };
+    let object = |name: &str, class, dtype, rows, cols| Object::whole(name.into(), class, dtype, [rows, cols]);
     let mut list = vec![
         object("global", Class::Global, Dtype::I8, 1, 128),
         object("loaded", Class::Reg, Dtype::I8, 1, 1),

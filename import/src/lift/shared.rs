@@ -7,7 +7,7 @@ use crate::ptx::{Entry, Error, Inst, Module, Reg};
 use crate::symbolic::{Arena, Term};
 
 use super::cases::Cases;
-use super::launch::Launch;
+use super::launch::{Argument, Launch};
 use super::mailbox::Mail;
 
 /// The state that the walks of all warps share.
@@ -61,6 +61,11 @@ impl Shared<'_> {
     /// The number of instructions walked.
     pub fn work(&self) -> u64 {
         self.work
+    }
+
+    /// What the launch gives a parameter, in a program that is for a run.
+    pub(super) fn argument(&self, param: u16) -> Option<&Argument> {
+        self.timing.as_ref()?.args.get(&param)
     }
 
     pub(super) fn assume(&mut self, line: u32, what: impl Into<String>) {

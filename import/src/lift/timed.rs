@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use warpline_sim::ir::Instructions;
 
 use crate::ptx::{Arg, Error, Inst, Reg};
-use crate::symbolic::{Atom, Term};
+use crate::symbolic::{Arena, Atom, Node as TermNode, Term};
 
 use super::launch::{Argument, Launch};
 use super::slice::writes;
@@ -53,8 +53,8 @@ fn work(i: &Inst) -> Instructions {
     match i.op.as_str() {
         "ld" if i.has("param") => {}
         // Copies of registers and changes of width that the assembler removes.
-        "mov" | "cvta" | "ret" | "exit" | "pragma" | "cvt"
-            if i.op != "cvt" || !i.mods.iter().any(|m| m.contains('f')) => {}
+        "mov" | "cvta" | "ret" | "exit" | "pragma" => {}
+        "cvt" if !i.mods.iter().any(|m| m.contains('f')) => {}
         "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "tanh" if i.has("approx") || i.op == "ex2" => {
             special = 1
         }
@@ -64,8 +64,6 @@ fn work(i: &Inst) -> Instructions {
         "add" | "sub" | "mul" | "fma" | "mad" if float => fma = 1,
         "mma" | "wgmma" | "tcgen05" | "ldmatrix" | "stmatrix" | "cp" | "ld" | "ldu" | "st" | "red" | "atom" | "bar"
         | "barrier" | "mbarrier" | "fence" | "membar" | "elect" | "setmaxnreg" | "griddepcontrol" | "trap" => {}
-        // The unit of shuffles has half the rate.
-        "shfl" | "redux" | "match" => int = 1,
         _ => int = 1 + double,
     }
     Instructions { int, fma, special, chain: 0 }
@@ -79,7 +77,7 @@ impl Walk<'_, '_> {
 
     /// The value that a run's launch gives a parameter, where it is a whole number that is read from its start.
     pub(super) fn argument(&self, param: u16, offset: u32) -> Option<i64> {
-        match self.timing()?.args.get(&param) {
+        match self.s.argument(param) {
             Some(Argument::Number(v)) if offset == 0 => Some(*v),
             _ => None,
         }
@@ -87,9 +85,9 @@ impl Walk<'_, '_> {
 
     /// The tensor map of this name among the parameters, in a program that is for a run.
     pub(super) fn map_named(&self, name: &str) -> Option<u16> {
-        let launch = self.timing()?;
+        self.timing()?;
         let p = self.s.entry.params.iter().position(|p| p.name == name)? as u16;
-        matches!(launch.args.get(&p), Some(Argument::Map(_))).then_some(p)
+        matches!(self.s.argument(p), Some(Argument::Map(_))).then_some(p)
     }
 
     /// CTAs along an axis of the grid, in a program that is for a run.
@@ -125,8 +123,7 @@ impl Walk<'_, '_> {
             return;
         }
         let mut work = std::mem::take(&mut self.issued.work);
-        let path = std::mem::take(&mut self.issued.ready).into_values().max().unwrap_or(0);
-        work.chain = path;
+        work.chain = std::mem::take(&mut self.issued.ready).into_values().max().unwrap_or(0);
         if work != Instructions::default() {
             self.nodes.push(Node { at, part: WORK_PART, kind: Kind::Op(self.lanes, Effect::Work(work)) });
         }
@@ -167,18 +164,13 @@ impl Walk<'_, '_> {
         if self.issued.loads.is_empty() {
             return;
         }
-        let writes_first = {
-            let mut any = false;
-            writes(i, &mut |_| any = true);
-            any
-        };
+        let mut written = Vec::new();
+        writes(i, &mut |r| written.push(r));
         let mut read: Vec<Reg> = i.guard.iter().map(|g| g.0).collect();
-        i.args_from(usize::from(writes_first)).iter().for_each(|a| a.each_reg(&mut |r| read.push(r)));
+        i.args_from(usize::from(!written.is_empty())).iter().for_each(|a| a.each_reg(&mut |r| read.push(r)));
         let mut found: Vec<u32> = read.iter().filter_map(|r| self.issued.loads.get(r).copied()).collect();
         found.sort_unstable();
         found.dedup();
-        let mut written = Vec::new();
-        writes(i, &mut |r| written.push(r));
         if i.op == "mov" {
             for r in &written {
                 match found.first() {
@@ -218,11 +210,7 @@ impl Walk<'_, '_> {
         let far = i.has("global") && !i.has("param");
         let (how, operand, bytes) = match i.op.as_str() {
             "ld" | "ldu" if far => (GlobalAccess::Load(at as u32), 1, bytes_of(i)),
-            "ld" if i.mods.iter().any(|m| m.starts_with("shared")) => {
-                self.loads(i, SHARED_LOAD);
-                return Ok(());
-            }
-            "ldmatrix" => {
+            "ld" | "ldmatrix" if i.mods.iter().any(|m| m.starts_with("shared")) || i.op == "ldmatrix" => {
                 self.loads(i, SHARED_LOAD);
                 return Ok(());
             }
@@ -277,16 +265,18 @@ impl Walk<'_, '_> {
         Global { how, param, at: vec![first], lanes: offsets, instructions: 1, sectors }
     }
 
+    /// The parameter that a term is the whole value of.
+    fn pointer(&self, t: Term) -> Option<u16> {
+        match self.s.arena.node(t) {
+            TermNode::Atom(Atom::Param(p, 0)) => Some(*p),
+            _ => None,
+        }
+    }
+
     /// The array that an address points into, and the bytes from its start.
     fn array_of(&mut self, t: Term) -> Option<(u16, Term)> {
-        let launch = self.timing()?;
         let (constant, parts) = self.s.arena.parts(t);
-        let is_array = |x: Term| match self.s.arena.node(x) {
-            crate::symbolic::Node::Atom(Atom::Param(p, 0)) => {
-                matches!(launch.args.get(p), Some(Argument::Array(_))).then_some(*p)
-            }
-            _ => None,
-        };
+        let is_array = |x| self.pointer(x).filter(|p| matches!(self.s.argument(*p), Some(Argument::Array(_))));
         let p = parts.iter().filter(|(_, c)| *c == 1).find_map(|(x, _)| is_array(*x))?;
         let rest = parts.iter().copied().filter(|(x, _)| is_array(*x) != Some(p)).collect();
         Some((p, self.s.arena.sum(constant, rest)))
@@ -298,12 +288,8 @@ impl Walk<'_, '_> {
         let operand = i.arg(usize::from(loads)).clone();
         let Arg::Mem { base, offset: 0, extra } = &operand else { return Ok(()) };
         let map = self.operand(base)?.uniform(self.lanes);
-        let param = map.and_then(|t| match self.s.arena.node(t) {
-            crate::symbolic::Node::Atom(Atom::Param(p, 0)) => Some(*p),
-            _ => None,
-        });
-        let is_map = |p: &u16| matches!(self.timing().and_then(|l| l.args.get(p)), Some(Argument::Map(_)));
-        let Some(param) = param.filter(is_map) else { return Ok(()) };
+        let is_map = |p: &u16| matches!(self.s.argument(*p), Some(Argument::Map(_)));
+        let Some(param) = map.and_then(|t| self.pointer(t)).filter(is_map) else { return Ok(()) };
         let coordinates: Vec<Arg> = match extra.first() {
             Some(Arg::List(l)) => l.clone(),
             _ => extra.clone(),
@@ -356,7 +342,7 @@ impl Walk<'_, '_> {
 }
 
 /// A difference of addresses: its value, or that in the first CTA and iteration where it is no constant.
-pub(super) fn sample(a: &mut crate::symbolic::Arena, t: Term) -> Option<i64> {
+pub(super) fn sample(a: &mut Arena, t: Term) -> Option<i64> {
     a.constant(t).or_else(|| {
         a.value(t, &|atom| match atom {
             Atom::Place(_) | Atom::Counter(_) | Atom::Var(_) => Some(0),

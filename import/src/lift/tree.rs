@@ -282,10 +282,14 @@ pub struct Node {
 impl Node {
     /// Whether it is no operation of the protocol: only a program that is timed has it.
     pub fn is_work(&self) -> bool {
-        matches!(
-            &self.kind,
-            Kind::Op(_, Effect::Work(_) | Effect::Use(_) | Effect::Global(_) | Effect::Product(..) | Effect::Passes(_))
-        )
+        matches!(&self.kind, Kind::Op(_, e) if e.is_work())
+    }
+}
+
+impl Effect {
+    /// Whether it is no operation of the protocol: only a program that is timed has it.
+    pub fn is_work(&self) -> bool {
+        matches!(self, Effect::Work(_) | Effect::Use(_) | Effect::Global(_) | Effect::Product(..) | Effect::Passes(_))
     }
 }
 

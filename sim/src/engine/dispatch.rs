@@ -7,17 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::ir::Program;
-use crate::protocol::{Rules, Walker};
-
-/// The clusters of the unit that ends last. `None` where lengths are not known.
-pub(super) fn last_unit(prog: &Program, rules: Rules, units: i64, seats: i64) -> Option<Vec<i64>> {
-    let lengths: Option<Vec<u64>> = (0..prog.grid.len()).map(|id| Walker::new(prog, rules, id).length()).collect();
-    deal(&lengths?, units, seats)
-}
-
-/// Deals clusters of these lengths to the places of units, each to the first free place.
-fn deal(lengths: &[u64], units: i64, seats: i64) -> Option<Vec<i64>> {
+/// The clusters of the unit that ends last, where clusters of these lengths go to the first free place of a unit.
+pub(super) fn last_unit(lengths: &[u64], units: i64, seats: i64) -> Option<Vec<i64>> {
     let mut free: BinaryHeap<Reverse<(u64, i64, i64)>> =
         (0..seats).flat_map(|s| (0..units).map(move |u| Reverse((0, s, u)))).collect();
     let mut lists: Vec<Vec<i64>> = vec![Vec::new(); units as usize];
@@ -39,7 +30,7 @@ mod tests {
     #[test]
     fn a_cluster_comes_to_the_first_free_place() {
         // Two units of one place: cluster 0 takes as long as the three after it.
-        assert_eq!(deal(&[30, 10, 10, 10, 5], 2, 1), Some(vec![0, 4]));
-        assert_eq!(deal(&[10, 10, 10, 10], 2, 2), Some(vec![0, 2]));
+        assert_eq!(last_unit(&[30, 10, 10, 10, 5], 2, 1), Some(vec![0, 4]));
+        assert_eq!(last_unit(&[10, 10, 10, 10], 2, 2), Some(vec![0, 2]));
     }
 }

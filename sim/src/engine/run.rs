@@ -12,7 +12,7 @@ use crate::timeline::{SpanKind, Stall};
 use super::cache::misses;
 use super::costs::Costs;
 use super::cycle::Cycle;
-use super::device::{Launch, Memory};
+use super::device::{Launch, Memory, Routes};
 use super::dispatch;
 use super::ledger::Ledger;
 use super::movement::Parts;
@@ -184,7 +184,10 @@ fn run_unit(
     let seats = if only.is_some() { 1 } else { occupancy.ctas_per_core as usize };
     let rules = Rules { fences: options.fences, ..rules(machine) };
     let uneven = clusters > units && only.is_none() && !prog.hands_out() && World::depends_on_grid(prog);
-    let dealt = uneven.then(|| dispatch::last_unit(prog, rules, units, seats as i64)).flatten();
+    let device = options.fidelity == Fidelity::Device && only.is_none();
+    let routes = if uneven || device { Routes::new(prog, rules) } else { None };
+    let dealt = routes.as_ref().filter(|_| uneven);
+    let dealt = dealt.and_then(|r| dispatch::last_unit(&r.lengths(), units, seats as i64));
     let in_turn = || (0..share).map(|i| unit + i * units).filter(|id| *id < clusters).collect();
     let mut list: Vec<i64> = dealt.unwrap_or_else(in_turn);
     let more_tiles = if prog.hands_out() && list.len() > seats { list.split_off(seats) } else { Vec::new() };
@@ -193,10 +196,8 @@ fn run_unit(
     let (list, more_tiles) = only.map_or((list, more_tiles), |cluster| (vec![cluster], Vec::new()));
     let resident = units * seats as i64;
     let launch = Launch { seats: seats as i64, units, own: &own, warm: options.warm_l2 };
-    let memory = match options.fidelity {
-        Fidelity::Device if only.is_none() => Memory::new(prog, machine, rules, launch)?,
-        _ => None,
-    };
+    let routes = routes.as_ref().filter(|_| device);
+    let memory = Memory::new(prog, machine, rules, launch, routes)?;
     let misses = if options.warm_l2 { vec![0.0; prog.objects.len()] } else { misses(prog, resident) };
     let schedulers = costs.schedulers.max(1);
     let agents = crate::protocol::agents(prog).len();

@@ -134,6 +134,25 @@ pub struct Object {
 }
 
 impl Object {
+    /// One slot in one piece, with a swizzle of 128 bytes and unnamed dimensions; a block of a global object is all of it.
+    pub fn whole(name: String, class: Class, dtype: Dtype, [rows, cols]: [i64; 2]) -> Object {
+        Object {
+            name,
+            class,
+            dtype,
+            rows,
+            cols,
+            dims: [String::new(), String::new()],
+            block: [rows, cols],
+            slots: 1,
+            row_cuts: vec![0, rows as u32],
+            col_cuts: vec![0, cols as u32],
+            overlay: None,
+            swizzle: 128,
+            scale_group: None,
+        }
+    }
+
     /// Bytes of `elements` elements, scales included.
     pub fn bytes_of(&self, elements: i64) -> i64 {
         let data = (elements * self.dtype.bits() as i64 + 7) / 8;

@@ -103,6 +103,6 @@ pub use step::{MmaEffect, MoveEffect, Step, StepEffect};
 pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
 pub use tally::{Shares, Tally, Times, dram_bytes, flops};
-pub use walk::{GridDependence, Traffic, Walker};
+pub use walk::{GridDependence, Route, Traffic, Walker};
 pub use who::AgentSet;
 pub use world::{WaitTarget, World};

@@ -29,6 +29,15 @@ pub struct Traffic {
     pub progress: u32,
 }
 
+/// What the control flow of a cluster says.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Every copy, by progress, then agent.
+    pub copies: Vec<Traffic>,
+    /// Instructions of the longest agent.
+    pub length: u64,
+}
+
 /// Dependence of a place in global memory on the cluster's coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GridDependence {
@@ -79,19 +88,20 @@ impl<'p> Walker<'p> {
         Walker { world: World::new(prog, rules, id, &[]) }
     }
 
-    /// Every copy of the cluster, by progress, then agent. `None` where the copies depend on more than control flow, or
-    /// where the control flow has no end.
-    pub fn traffic(&mut self) -> Option<Vec<Traffic>> {
-        let mut list = Vec::new();
+    /// The route of the cluster. `None` where the copies depend on more than control flow, or where the control flow has
+    /// no end.
+    pub fn route(&mut self) -> Option<Route> {
+        let (mut list, mut length) = (Vec::new(), 0);
         for a in 0..self.world.spec.info.len() as AgentId {
             let first = list.len();
             let steps = self.walk(a, &mut list)?;
+            length = length.max(steps);
             for t in &mut list[first..] {
                 t.progress = (t.progress as u64 * 65536 / steps.max(1)) as u32;
             }
         }
         list.sort_by_key(|t| (t.progress, t.agent));
-        Some(list)
+        Some(Route { copies: list, length })
     }
 
     fn walk(&mut self, a: AgentId, list: &mut Vec<Traffic>) -> Option<u64> {
@@ -114,15 +124,6 @@ impl<'p> Walker<'p> {
             }
         }
         None
-    }
-
-    /// Instructions of the cluster's longest agent. `None` where the control flow depends on more than the coordinates.
-    pub fn length(&mut self) -> Option<u64> {
-        let mut longest = 0;
-        for a in 0..self.world.spec.info.len() as AgentId {
-            longest = longest.max(self.walk(a, &mut Vec::new())?);
-        }
-        Some(longest)
     }
 
     /// The footprint of a listed copy in cluster `id`. `None` where the place is outside of what the kernel may touch.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{
-    Binary, Class, Dtype, Expr, Instr, MmaKind, MoveKind, ObjId, Object, Op as IrOp, Operand, Part,
+    Binary, Class, Dtype, Expr, Instructions, MmaKind, MoveKind, ObjId, Object, Op as IrOp, Operand, Part,
 };
-use warpline_sim::ir::{Executors, Instructions, Place, Selection, Writes};
+use warpline_sim::ir::{Place, Selection, Writes};
 
 use crate::ptx::Error;
 use crate::symbolic::Term;
@@ -16,7 +16,7 @@ use super::super::merge::Set;
 use super::super::timed::{SHARED_LOAD, sample};
 use super::super::tree::{Effect, Global, GlobalAccess};
 use super::Emit;
-use super::places::whole;
+use super::places::{moved, whole};
 
 /// The rectangle of a matrix that the warps of a CTA access together.
 #[derive(Clone, Debug)]
@@ -111,15 +111,14 @@ impl Emit<'_, '_, '_> {
                 GlobalAccess::BoxLoad | GlobalAccess::BoxStore => self.box_of(at, list[0].2)?,
                 _ => self.block(at, &list)?,
             };
-            let place = |e: &mut Self, b: &Block| e.block_place(b);
             let (kind, src, dst) = match how {
                 GlobalAccess::Load(number) => {
                     let to = self.loaded(number);
-                    (MoveKind::Ldg, place(self, &block), whole(to))
+                    (MoveKind::Ldg, self.block_place(&block), whole(to))
                 }
-                GlobalAccess::Store => (MoveKind::Store, whole(STORED), place(self, &block)),
+                GlobalAccess::Store => (MoveKind::Store, whole(STORED), self.block_place(&block)),
                 GlobalAccess::Atomic => {
-                    let mut dst = place(self, &block);
+                    let mut dst = self.block_place(&block);
                     dst.sel.writes = Writes::Atomic;
                     (MoveKind::Store, whole(STORED), dst)
                 }
@@ -128,23 +127,11 @@ impl Emit<'_, '_, '_> {
                     continue;
                 }
             };
-            let op = IrOp::Move {
-                how: kind,
-                src,
-                dst,
-                crew: block.crew,
-                batch: Some(block.instructions),
-                dequant: false,
-                masked: true,
-                signals: None,
-                multicast: None,
-            };
-            self.only(at, set, now, &mut |e, _| {
-                let b = one.then(|| e.put(at, Instr::Only(Executors::Elected, 0)));
-                e.op(at, op.clone());
-                b.iter().for_each(|b| e.land(*b));
-                Ok(())
-            })?;
+            let mut op = moved(kind, src, dst, None, None);
+            if let IrOp::Move { crew, batch, .. } = &mut op {
+                (*crew, *batch) = (block.crew, Some(block.instructions));
+            }
+            self.by(at, set, now, one, &op)?;
         }
         Ok(())
     }
@@ -158,34 +145,19 @@ impl Emit<'_, '_, '_> {
             return *o;
         }
         let line = self.s.entry.code.get(number as usize).map_or(0, |i| i.line);
-        let o = self.object(format!("loaded_{line}"), Class::Reg, Dtype::I8, [1, 1], [1, 1]);
+        let o = self.object(Object::whole(format!("loaded_{line}"), Class::Reg, Dtype::I8, [1, 1]));
         self.registers.insert(number, o);
         o
     }
 
-    fn object(&mut self, name: String, class: Class, dtype: Dtype, size: [i64; 2], block: [i64; 2]) -> ObjId {
-        let [rows, cols] = size;
-        self.objects.push(Object {
-            name,
-            class,
-            dtype,
-            rows,
-            cols,
-            dims: [String::new(), String::new()],
-            block,
-            slots: 1,
-            row_cuts: vec![0, rows as u32],
-            col_cuts: vec![0, cols as u32],
-            overlay: None,
-            swizzle: 128,
-            scale_group: None,
-        });
+    fn object(&mut self, o: Object) -> ObjId {
+        self.objects.push(o);
         self.first_object + self.objects.len() as ObjId - 1
     }
 
     /// The layout of the array that a parameter points to.
     fn layout(&self, param: u16) -> Option<Layout> {
-        match self.s.timing.as_ref()?.args.get(&param)? {
+        match self.s.argument(param)? {
             Argument::Array(a) => Some(Layout::of(a)),
             Argument::Map(m) => Some(Layout::of(&m.array)),
             _ => None,
@@ -201,7 +173,8 @@ impl Emit<'_, '_, '_> {
             Some(o) => *o,
             None => {
                 let name = if b.param == u16::MAX { "memory".into() } else { format!("arg{}", b.param) };
-                let o = self.object(name, Class::Global, layout.dtype, [layout.rows, layout.cols], [b.rows, b.cols]);
+                let matrix = Object::whole(name, Class::Global, layout.dtype, [layout.rows, layout.cols]);
+                let o = self.object(Object { block: [b.rows, b.cols], ..matrix });
                 self.matrices.insert(key, o);
                 o
             }
@@ -298,7 +271,7 @@ impl Emit<'_, '_, '_> {
     /// The box of a copy by tensor map.
     fn box_of(&mut self, at: usize, g: &Global) -> Result<Block, Error> {
         let unknown = Block { param: g.param, at: None, rows: 1, cols: 128, crew: 0, instructions: 1 };
-        let map = match self.s.timing.as_ref().and_then(|l| l.args.get(&g.param)) {
+        let map = match self.s.argument(g.param) {
             Some(Argument::Map(m)) => m.clone(),
             _ => return Ok(unknown),
         };

@@ -157,6 +157,16 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         self.put(at, Instr::Op { op, cost: Cost::default() });
     }
 
+    /// Adds an operation of some of the executing warps, by one lane of each or by all.
+    fn by(&mut self, at: usize, set: Set, now: Set, one: bool, op: &IrOp) -> Result<(), Error> {
+        self.only(at, set, now, &mut |e, _| {
+            let b = one.then(|| e.put(at, Instr::Only(Executors::Elected, 0)));
+            e.op(at, op.clone());
+            b.iter().for_each(|b| e.land(*b));
+            Ok(())
+        })
+    }
+
     fn land(&mut self, branch: usize) {
         let here = self.code.len() as Pc;
         if let Some(to) = self.code[branch].target_mut() {

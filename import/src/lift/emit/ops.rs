@@ -63,7 +63,6 @@ impl Emit<'_, '_, '_> {
         }
         // Groups of warps with the same operation and the same number of lanes.
         let mut groups: Vec<(Set, u32, &Effect)> = Vec::new();
-        let work = |e: &Effect| matches!(e, Effect::Work(_) | Effect::Use(_) | Effect::Product(..));
         for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
             let n = lanes.count_ones();
             match groups.iter_mut().find(|(_, m, x)| *m == n && *x == e) {
@@ -72,7 +71,7 @@ impl Emit<'_, '_, '_> {
             }
             // Any lane of a converged warp may initialize a barrier; it does not matter which.
             let life = matches!(e, Effect::Init(..) | Effect::Inval(_));
-            if n < 32 && threads_act(e) && !for_warp(e) && !life && !work(e) {
+            if n < 32 && threads_act(e) && !for_warp(e) && !life && !e.is_work() {
                 let lane = lanes.trailing_zeros();
                 if n == 1 && *self.lane.entry(*w).or_insert(lane) != lane {
                     let message = format!("two lanes of warp {} act for it at different places", w % self.warps);
@@ -125,12 +124,7 @@ impl Emit<'_, '_, '_> {
                     (*src, *crew, *batch) = (from, block.crew, Some(instructions));
                 }
             }
-            self.only(at, set, now, &mut |e, _| {
-                let b = one.then(|| e.put(at, Instr::Only(Executors::Elected, 0)));
-                e.op(at, op.clone());
-                b.iter().for_each(|b| e.land(*b));
-                Ok(())
-            })?;
+            self.by(at, set, now, one, &op)?;
         }
         Ok(())
     }
@@ -150,7 +144,7 @@ impl Emit<'_, '_, '_> {
             }
             return self.effect(at, lanes, e, set);
         }
-        if lanes != 1 && matches!(e, Effect::Work(_) | Effect::Use(_) | Effect::Product(..)) {
+        if lanes != 1 && e.is_work() {
             return self.effect(at, lanes, e, set);
         }
         let several = lanes > 1 && !matches!(e, Effect::Arrive { .. } | Effect::Init(..) | Effect::Inval(_));

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::Program;
 use crate::machine::{Machine, MissingParam};
-use crate::protocol::{Rules, Traffic, Walker, World};
+use crate::protocol::{Route, Rules, Traffic, Walker, World};
 
 use cache::Caches;
 pub(super) use cache::{Bytes, Level};
@@ -92,41 +92,52 @@ pub(super) struct Launch<'l> {
 }
 
 impl Memory {
-    /// Runs the traffic of a launch through the caches. `None` where the kernel's copies depend on more than its
-    /// control flow.
+    /// Runs the traffic of a launch through the caches. `None` without routes.
     ///
     /// # Errors
     /// The machine does not state the sizes of its caches.
-    pub(super) fn new(prog: &Program, m: &Machine, rules: Rules, at: Launch<'_>) -> Result<Option<Self>, MissingParam> {
-        let Some(lists) = Lists::new(prog, rules) else { return Ok(None) };
+    pub(super) fn new(
+        prog: &Program,
+        m: &Machine,
+        rules: Rules,
+        at: Launch<'_>,
+        routes: Option<&Routes>,
+    ) -> Result<Option<Self>, MissingParam> {
+        let Some(routes) = routes else { return Ok(None) };
         let mut tiles = Tiles::new(prog, rules, Caches::new(m, prog.cluster as i64)?, Merging::new(m, prog), at);
         if at.warm {
-            tiles.launch(&lists);
+            tiles.launch(routes);
         }
-        Ok(Some(tiles.launch(&lists)))
+        Ok(Some(tiles.launch(routes)))
     }
 }
 
-/// The list of copies of each cluster.
-struct Lists {
-    /// One list for all clusters, or one for each.
-    lists: Vec<Vec<Traffic>>,
+/// The route of each cluster.
+pub(super) struct Routes {
+    /// One route for all clusters, or one for each.
+    routes: Vec<Route>,
 }
 
-impl Lists {
-    fn new(prog: &Program, rules: Rules) -> Option<Self> {
+impl Routes {
+    /// The routes of all clusters. `None` where the kernel's copies depend on more than its control flow.
+    pub(super) fn new(prog: &Program, rules: Rules) -> Option<Self> {
         let own = World::depends_on_grid(prog);
         let n = if own { prog.grid.len() } else { 1 };
-        let lists: Option<Vec<_>> = (0..n).map(|id| Walker::new(prog, rules, id).traffic()).collect();
-        Some(Lists { lists: lists? })
+        let routes: Option<Vec<_>> = (0..n).map(|id| Walker::new(prog, rules, id).route()).collect();
+        Some(Routes { routes: routes? })
     }
 
-    /// The list that all clusters share, if they do.
+    /// The lengths of the routes.
+    pub(super) fn lengths(&self) -> Vec<u64> {
+        self.routes.iter().map(|r| r.length).collect()
+    }
+
+    /// The copies that all clusters share, if they do.
     fn common(&self) -> Option<&[Traffic]> {
-        if let [one] = self.lists.as_slice() { Some(one) } else { None }
+        if let [one] = self.routes.as_slice() { Some(&one.copies) } else { None }
     }
 
     fn of(&self, id: i64) -> &[Traffic] {
-        if self.lists.len() == 1 { &self.lists[0] } else { &self.lists[id as usize] }
+        self.common().unwrap_or_else(|| &self.routes[id as usize].copies)
     }
 }

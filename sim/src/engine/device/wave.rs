@@ -10,7 +10,7 @@ use crate::protocol::{Footprint, GridDependence, Rules, Walker};
 
 use super::cache::{Bytes, Caches, Level};
 use super::group::{Group, Groups};
-use super::{Launch, Lists, Memory, Shares, Wave};
+use super::{Launch, Memory, Routes, Shares, Wave};
 
 /// A tile: object, coordinates, and its part.
 type Key = (u16, [i64; 2], (i64, i64), (i64, i64));
@@ -106,13 +106,13 @@ impl<'p, 'l> Tiles<'p, 'l> {
     }
 
     /// Runs all waves of a launch.
-    pub(super) fn launch(&mut self, lists: &Lists) -> Memory {
+    pub(super) fn launch(&mut self, routes: &Routes) -> Memory {
         let grid = self.prog.grid.len();
         let resident = (self.at.units * self.at.seats).max(1);
         let mut total = Bytes::default();
         let mut waves: Vec<Wave> = Vec::new();
         for first in (0..grid).step_by(resident as usize) {
-            waves.push(self.wave(first, (first + resident).min(grid), lists, &mut total));
+            waves.push(self.wave(first, (first + resident).min(grid), routes, &mut total));
         }
         let mut kinds: Vec<u32> = Vec::new();
         for w in &waves {
@@ -123,13 +123,13 @@ impl<'p, 'l> Tiles<'p, 'l> {
     }
 
     /// Runs the clusters from `first` up to `end`, copy by copy, side by side.
-    fn wave(&mut self, first: i64, end: i64, lists: &Lists, total: &mut Bytes) -> Wave {
+    fn wave(&mut self, first: i64, end: i64, routes: &Routes, total: &mut Bytes) -> Wave {
         let mine = self.at.own;
         let own = (first..end).filter(|id| mine.contains(id)).count().max(1);
         let mut wave = Wave { peers: (end - first) as f64 / own as f64, ..Wave::default() };
         let mut per = vec![Bytes::default(); self.prog.objects.len()];
         let groups = Groups::new(self.prog, first..end, |id| mine.contains(&id));
-        let steps = (first..end).map(|id| lists.of(id).len()).max().unwrap_or(0);
+        let steps = (first..end).map(|id| routes.of(id).len()).max().unwrap_or(0);
         let mut requests: Vec<TileRequest> = Vec::new();
         // The first wave starts in step, and stays so until its CTAs store results.
         let mut when = if first == 0 { When::InStep } else { When::Unordered };
@@ -137,12 +137,12 @@ impl<'p, 'l> Tiles<'p, 'l> {
         for step in 0..steps {
             // A shared list has one copy at this step, which depends on some coordinates. Separate lists may depend on
             // all of them.
-            let common = lists.common().and_then(|l| l.get(step));
+            let common = routes.common().and_then(|l| l.get(step));
             let groups_by = groups.groups_by(common.map_or(GridDependence::All, |t| self.walker.grid_dependence(t)));
             requests.clear();
             for (group, g) in groups_by.iter().enumerate() {
                 let id = g.own.unwrap_or(g.ids[0]);
-                let Some(t) = lists.of(id).get(step) else { continue };
+                let Some(t) = routes.of(id).get(step) else { continue };
                 let Some(footprint) = self.walker.footprint(id, t) else { continue };
                 let apart = t.store || self.walker.by_elements(t);
                 let Some(request) = self.request(group as u32, &footprint, (self.walker.by_elements(t), apart)) else {

@@ -18,31 +18,6 @@ use crate::protocol::step::{Blocked, StepEffect};
 use crate::protocol::stream::StreamKind;
 use crate::protocol::world::{Fault, World};
 
-/// Facts that copies by the asynchronous proxy share.
-macro_rules! bulk_move {
-    () => {
-        fn places(&self) -> PlaceUses<'_> {
-            self.0.places()
-        }
-
-        fn barriers(&self) -> BarrierUses<'_> {
-            self.0.barriers()
-        }
-
-        fn together(&self) -> Option<bool> {
-            Some(false)
-        }
-
-        fn sets_apart(&self, _w: &World<'_>, _pc: u32) -> bool {
-            true
-        }
-
-        fn may_wait(&self) -> bool {
-            false
-        }
-    };
-}
-
 /// `cp.async.bulk.tensor` to shared memory: writes by the asynchronous proxy, bytes on an mbarrier.
 pub(super) struct BulkLoad<'o>(pub(super) Move<'o>);
 
@@ -94,7 +69,8 @@ impl Instruction for BulkLoad<'_> {
         Work::Load
     }
 
-    bulk_move!();
+    move_operands!();
+    lanes_apart!();
 }
 
 /// `cp.async.bulk.tensor` to global memory, in the thread's bulk groups: reads by the asynchronous proxy.
@@ -130,7 +106,8 @@ impl Instruction for BulkStore<'_> {
         true
     }
 
-    bulk_move!();
+    move_operands!();
+    lanes_apart!();
 }
 
 impl World<'_> {

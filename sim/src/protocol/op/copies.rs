@@ -5,7 +5,6 @@ use smallvec::smallvec;
 use crate::ir::{BarRef, MoveKind, Waits};
 use crate::timeline::Work;
 
-use super::loads::thread_move;
 use super::moves::Move;
 use super::{Aligned, BarrierAction, BarrierUse, BarrierUses, Instruction, PlaceUses};
 use crate::protocol::AgentId;

@@ -10,37 +10,6 @@ use crate::protocol::step::{Blocked, StepEffect};
 use crate::protocol::stream::StreamKind;
 use crate::protocol::world::World;
 
-/// Facts that loads and stores of threads share.
-macro_rules! thread_move {
-    () => {
-        fn places(&self) -> PlaceUses<'_> {
-            self.0.places()
-        }
-
-        fn barriers(&self) -> BarrierUses<'_> {
-            self.0.barriers()
-        }
-
-        fn aligned(&self) -> Aligned {
-            Aligned::Lanes
-        }
-
-        fn together(&self) -> Option<bool> {
-            Some(false)
-        }
-
-        fn sets_apart(&self, _w: &World<'_>, _pc: u32) -> bool {
-            true
-        }
-
-        fn may_wait(&self) -> bool {
-            false
-        }
-    };
-}
-
-pub(super) use thread_move;
-
 /// A synchronous load from global to threadgroup memory (Metal): complete when the warp continues.
 pub(super) struct Load<'o>(pub(super) Move<'o>);
 

@@ -41,17 +41,7 @@ impl Instruction for Put<'_> {
         Aligned::Lanes
     }
 
-    fn together(&self) -> Option<bool> {
-        Some(false)
-    }
-
-    fn sets_apart(&self, _w: &World<'_>, _pc: u32) -> bool {
-        true
-    }
-
-    fn may_wait(&self) -> bool {
-        false
-    }
+    lanes_apart!();
 }
 
 /// Reads a value into a variable.

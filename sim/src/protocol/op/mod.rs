@@ -24,6 +24,48 @@ use super::step::{Blocked, StepEffect};
 use super::stream::StreamKind;
 use super::world::World;
 
+/// Operands of an instruction that wraps a [`moves::Move`].
+macro_rules! move_operands {
+    () => {
+        fn places(&self) -> PlaceUses<'_> {
+            self.0.places()
+        }
+
+        fn barriers(&self) -> BarrierUses<'_> {
+            self.0.barriers()
+        }
+    };
+}
+
+/// Facts of an instruction that each lane performs for itself, and at which no agent waits.
+macro_rules! lanes_apart {
+    () => {
+        fn together(&self) -> Option<bool> {
+            Some(false)
+        }
+
+        fn sets_apart(&self, _w: &World<'_>, _pc: u32) -> bool {
+            true
+        }
+
+        fn may_wait(&self) -> bool {
+            false
+        }
+    };
+}
+
+/// Facts that loads, stores and copies of threads share.
+macro_rules! thread_move {
+    () => {
+        move_operands!();
+        lanes_apart!();
+
+        fn aligned(&self) -> Aligned {
+            Aligned::Lanes
+        }
+    };
+}
+
 mod arithmetic;
 mod atomics;
 mod barriers;
