@@ -233,6 +233,7 @@ pub const KEYS: &[Key] = &[
     key("memory.dram_far_latency", "cycles", "global load to use from DRAM: the last line of a tile"),
     key("memory.dram_gbps", "GB/s", "DRAM bandwidth, peak"),
     key("memory.dram_efficiency", "fraction", "share of the peak that streaming reads reach"),
+    key("memory.dram_turnaround", "fraction", "extra time of DRAM for a written byte, beside reads"),
     key("memory.line_bytes", "bytes", "cache line; contiguous accesses take whole lines at a core's port to L2"),
     key("memory.sector_bytes", "bytes", "granule of traffic between L2 and core"),
     key("memory.outstanding_per_core", "bytes", "bytes of global loads that one core can have in flight"),
@@ -271,6 +272,8 @@ pub const KEYS: &[Key] = &[
     key("sync.mbarrier_remote", "cycles", "extra latency of an arrive on another CTA of the cluster"),
     key("sync.mbarrier_init", "cycles", "mbarrier init"),
     key("sync.fence_async", "cycles", "proxy fence"),
+    key("sync.fence_gpu", "cycles", "fence of device scope with no access before it"),
+    key("sync.fence_atomic", "cycles", "extra time of such a fence behind an atomic access"),
     key("sync.setmaxnreg", "cycles", "setmaxnreg"),
     key("alu.fma_per_clk", "lane-ops/cycle", "fused multiply-adds of a core"),
     key("alu.exp_per_clk", "lane-ops/cycle", "exponentials of a core"),
@@ -280,6 +283,7 @@ pub const KEYS: &[Key] = &[
     key("launch.kernel_us", "us", "launch of a kernel, enqueue to start"),
     key("launch.device_us", "us", "an empty kernel on the device, first cycle to last"),
     key("launch.cta", "cycles", "CTA launch, slot free to first instruction"),
+    key("launch.ctas_per_clk", "CTAs/cycle", "CTAs that the device launches per cycle, on all cores together"),
 ];
 
 /// The parameter with this name.

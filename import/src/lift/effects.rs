@@ -229,8 +229,9 @@ impl Walk<'_, '_> {
         if i.has("mbarrier_init") {
             return self.push(at, 0, Effect::Fence(Fence::Init));
         }
-        // Other scopes order nothing more here, and descriptors are not tracked.
-        self.push(at, 0, Effect::Fence(Fence::Cta))
+        // Other scopes order nothing more here, and descriptors are not tracked. They take more time.
+        let wide = ["gpu", "sys", "gl"].iter().any(|m| i.has(m)) && self.timing().is_some();
+        self.push(at, 0, Effect::Fence(if wide { Fence::Gpu } else { Fence::Cta }))
     }
 
     fn mbarrier(&mut self, at: usize, i: &Inst) -> Result<bool, Error> {

@@ -14,6 +14,7 @@ mod exits;
 mod exprs;
 mod flat;
 mod gather;
+mod issue;
 pub mod launch;
 mod loops;
 mod mailbox;

@@ -11,9 +11,10 @@ use warpline_sim::ir::Instructions;
 use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Arena, Atom, Node as TermNode, Term};
 
+use super::issue::{Block, Unit};
 use super::launch::{Argument, Launch};
 use super::slice::writes;
-use super::tree::{Effect, Global, GlobalAccess, Kind, Node, Run, Val};
+use super::tree::{Effect, Fence, Global, GlobalAccess, Kind, Node, Run, Val};
 use super::values::bytes_of;
 use super::walk::Walk;
 
@@ -23,6 +24,8 @@ const WORK_PART: u8 = 90;
 const USE_PART: u8 = 60;
 /// The part of a node of [`Effect::Global`].
 const GLOBAL_PART: u8 = 50;
+/// The part of the fence before an access to global memory.
+const FENCE_PART: u8 = 48;
 /// The part of a node of [`Effect::Passes`].
 const PASSES_PART: u8 = 45;
 /// The number of loads from shared memory in [`Effect::Use`].
@@ -33,17 +36,18 @@ pub(super) const SHARED_LOAD: u32 = u32::MAX;
 pub(super) struct Issued {
     /// Instructions since the last node.
     work: Instructions,
-    /// The longest chain of instructions since the last node that each register's value depends on, in latencies of an
-    /// addition.
-    ready: BTreeMap<Reg, u32>,
+    /// Those instructions, with what each needs.
+    block: Block,
     /// Registers that a load writes and that no instruction has used yet, with the number of the load.
     loads: BTreeMap<Reg, u32>,
 }
 
-/// The latency of a special function as a multiple of that of an addition (calibrate/probes/latency.cu).
-const SPECIAL_LATENCIES: u32 = 4;
+/// Cycles of a chain of additions for each instruction (calibrate/probes/latency.cu). The engine takes chains in these.
+const LATENCY: u64 = 4;
+/// The same for a special function.
+const SPECIAL_LATENCY: u64 = 16;
 /// The same for a shuffle, which takes as long as a load of shared memory (`memory.shared_latency`).
-const SHUFFLE_LATENCIES: u32 = 6;
+const SHUFFLE_LATENCY: u64 = 24;
 
 /// Units that execute one warp instruction: integer, floating-point, special.
 fn work(i: &Inst) -> Instructions {
@@ -111,7 +115,12 @@ impl Walk<'_, '_> {
         }
         self.global(at, i)?;
         let exchange = matches!(i.op.as_str(), "shfl" | "vote" | "redux" | "match");
-        if super::slice::acts(i) && !exchange {
+        if i.op == "wgmma" && !i.has("wait_group") {
+            // A product waits for its operands only; other instructions follow it.
+            let mut operands = Vec::new();
+            i.args_from(0).iter().for_each(|a| a.each_reg(&mut |r| operands.push(r)));
+            self.flush_needed(at, &operands);
+        } else if super::slice::acts(i) && !exchange {
             self.flush(at);
         }
         Ok(())
@@ -123,33 +132,49 @@ impl Walk<'_, '_> {
             return;
         }
         let mut work = std::mem::take(&mut self.issued.work);
-        work.chain = std::mem::take(&mut self.issued.ready).into_values().max().unwrap_or(0);
+        work.chain = std::mem::take(&mut self.issued.block).cycles().div_ceil(LATENCY) as u32;
         if work != Instructions::default() {
             self.nodes.push(Node { at, part: WORK_PART, kind: Kind::Op(self.lanes, Effect::Work(work)) });
         }
     }
 
-    /// The chain of the registers that an instruction writes.
+    /// Adds the instructions that these registers depend on as a node.
+    fn flush_needed(&mut self, at: usize, registers: &[Reg]) {
+        if self.dry > 0 {
+            return;
+        }
+        let block = self.issued.block.take(registers);
+        let of = |unit| block.instructions(unit);
+        let (int, fma, special) = (of(Unit::Int), of(Unit::Fma), of(Unit::Special));
+        let work = Instructions { int, fma, special, chain: block.cycles().div_ceil(LATENCY) as u32 };
+        let left = &mut self.issued.work;
+        left.int = left.int.saturating_sub(int);
+        left.fma = left.fma.saturating_sub(fma);
+        left.special = left.special.saturating_sub(special);
+        if work != Instructions::default() {
+            self.nodes.push(Node { at, part: WORK_PART, kind: Kind::Op(self.lanes, Effect::Work(work)) });
+        }
+    }
+
+    /// What an instruction needs and writes.
     fn depends(&mut self, i: &Inst, work: Instructions) {
         let mut written = Vec::new();
         writes(i, &mut |r| written.push(r));
         if written.is_empty() {
             return;
         }
-        let mut from = 0;
-        let ready = &self.issued.ready;
-        let mut read = |r: Reg| from = from.max(ready.get(&r).copied().unwrap_or(0));
-        i.guard.iter().for_each(|g| read(g.0));
-        i.args_from(1).iter().for_each(|a| a.each_reg(&mut read));
-        let steps = match i.op.as_str() {
-            "shfl" | "redux" | "match" | "vote" => SHUFFLE_LATENCIES,
-            _ if work.special > 0 => SPECIAL_LATENCIES,
+        let mut read: Vec<Reg> = i.guard.iter().map(|g| g.0).collect();
+        i.args_from(1).iter().for_each(|a| a.each_reg(&mut |r| read.push(r)));
+        let latency = match i.op.as_str() {
+            "shfl" | "redux" | "match" | "vote" => SHUFFLE_LATENCY,
+            _ if work.special > 0 => SPECIAL_LATENCY,
             _ if work == Instructions::default() => 0,
-            _ => 1,
+            _ => LATENCY,
         };
-        for r in written {
-            self.issued.ready.insert(r, from + steps);
-        }
+        // The special function of a division follows its other instructions.
+        let units = [(Unit::Special, work.special), (Unit::Int, work.int), (Unit::Fma, work.fma)];
+        let units = units.into_iter().filter(|(_, n)| *n > 0).collect();
+        self.issued.block.add(&read, &written, units, latency);
     }
 
     fn record(&mut self, at: usize, part: u8, e: Effect) {
@@ -233,6 +258,11 @@ impl Walk<'_, '_> {
             self.loads(i, number);
         }
         let g = self.lanes_of(how, &v, lanes, bytes);
+        // The assembler puts a fence before an access that releases.
+        if matches!(how, GlobalAccess::Atomic | GlobalAccess::Store) && ["acq_rel", "release"].iter().any(|m| i.has(m))
+        {
+            self.record(at, FENCE_PART, Effect::Fence(Fence::Gpu));
+        }
         self.record(at, GLOBAL_PART, Effect::Global(g));
         Ok(())
     }

@@ -121,6 +121,8 @@ pub enum Fence {
     TensorAfter,
     /// A fence of the CTA, which orders nothing here.
     Cta,
+    /// A fence of the device, in a program that is timed.
+    Gpu,
 }
 
 /// An operation of a warp or of some of its lanes.

@@ -86,8 +86,14 @@ pub struct Costs {
     pub mbar_remote: f64,
     pub mbar_init: f64,
     pub fence: f64,
-    /// Ticks of a round trip to L2, for counters in global memory and `fence gpu`.
+    /// Ticks of a round trip to L2, for counters in global memory.
     pub counter: f64,
+    /// Ticks of `fence gpu`. Where the kernel has atomic accesses, a fence waits for one.
+    pub fence_gpu: f64,
+    /// Ticks between two launches of CTAs on a core, where all cores launch.
+    pub launch_interval: f64,
+    /// Time of DRAM for a written byte beside reads, as a multiple of that for a byte read.
+    pub written: f64,
     pub setmaxnreg: f64,
     pub fma: f64,
     pub exp: f64,
@@ -296,6 +302,12 @@ impl Costs {
             c.dram_byte = TICKS as f64 / bytes_per_clk;
         }
         c.sharers = cores.max(1);
+        c.launch_interval =
+            r.optional("launch.ctas_per_clk").map_or(0.0, |rate| TICKS as f64 * c.sharers as f64 / rate);
+        let waited = if u.any(is_atomic) { r.optional("sync.fence_atomic").unwrap_or(0.0) } else { 0.0 };
+        let fence = r.optional("sync.fence_gpu").map(|v| (v + waited) * TICKS as f64);
+        c.fence_gpu = fence.unwrap_or(c.counter);
+        c.written = 1.0 + r.optional("memory.dram_turnaround").unwrap_or(0.0);
         if warp_mma {
             c.beside = r.optional("mma.warp_beside").unwrap_or(0.0) * TICKS as f64;
         }
@@ -314,8 +326,7 @@ impl Costs {
             c.last_extra = extra(r.optional("memory.llc_latency")).unwrap_or(near);
             c.dram_latency = c.l2_latency + near;
             c.line = r.optional("memory.line_bytes").unwrap_or(0.0);
-            let atomics = u.any(|op| matches!(op, Op::Move { dst, .. } if dst.sel.writes == Writes::Atomic));
-            if let Some(rate) = atomics.then(|| r.optional("memory.l2_atomics_per_clk")).flatten() {
+            if let Some(rate) = u.any(is_atomic).then(|| r.optional("memory.l2_atomics_per_clk")).flatten() {
                 c.atomic = TICKS as f64 * c.sharers as f64 / rate;
             }
             if prog.opaque_globals && warp_loads {
@@ -343,4 +354,8 @@ impl Costs {
         }
         Ok(c)
     }
+}
+
+fn is_atomic(op: &Op) -> bool {
+    matches!(op, Op::Move { dst, .. } if dst.sel.writes == Writes::Atomic)
 }

@@ -147,7 +147,7 @@ impl Timing<'_> {
         let (share, shares) = (self.share(w), w.shares[obj as usize]);
         let again = m.tile.and_then(|t| Some((t, w.again(obj, t.at)?)));
         // A load to registers leaves its lines in the core's own cache, a copy does not.
-        let near = again.filter(|(t, _)| !core.read.insert((seat.cluster, obj, t.at)));
+        let near = again.filter(|(t, _)| !core.read.insert((seat.cluster, obj, t.at, t.shift)));
         if let (Some(_), MoveKind::Ldg, Some(l1)) = (near, m.how, c.l1_latency) {
             return Source { dram: 0, looked: 0, extra: 0, hit: Some(ticks(l1)) };
         }
@@ -158,7 +158,8 @@ impl Timing<'_> {
             Level::Last => c.last_extra,
             Level::Dram => c.dram_extra,
         });
-        Source { dram: part(shares.dram * share), looked: part(shares.looked * share), extra, hit: None }
+        let dram = if near.is_some() && level < Level::Dram { 0.0 } else { shares.dram };
+        Source { dram: part(dram * share), looked: part(shares.looked * share), extra, hit: None }
     }
 
     pub(super) fn movement(&self, op: &Op, m: &MoveEffect, now: u64, seat: AgentTiming, core: &mut Core) -> Charge {
@@ -334,7 +335,7 @@ impl Timing<'_> {
         let (_, taken) = core.writes.serve(at, ticks(bytes * share * c.write_byte));
         // Stored data goes to DRAM when a cache evicts it.
         let evicted = self.device_wave(seat.wave).filter(|_| self.prog.opaque_globals).map_or(1.0, |w| w.written);
-        self.served_by_dram(core, at, (dram as f64 * evicted) as u64);
+        self.served_by_dram(core, at, (dram as f64 * evicted * c.written) as u64);
         sent.max(taken)
     }
 

@@ -334,7 +334,10 @@ impl<'p> Engine<'p> {
         let n = world.agents().len();
         let (mbars, meets, ctas) = world.objects();
         let counters = world.counters();
-        let start = now + self.timing.costs.cta_launch.ceil() as u64;
+        // The launches of all cores pass one unit.
+        let interval = if self.timing.memory.is_some() { self.timing.costs.launch_interval } else { 0.0 };
+        let (begun, _) = self.cores[0].launch.serve(now, interval as u64);
+        let start = begun + self.timing.costs.cta_launch.ceil() as u64;
         // Cores that hold one CTA at a time drift apart by more than the gap between two CTAs
         // (calibrate/data/h200_places.csv). So in this gap other cores use this core's share of the slices, and this
         // core uses theirs later.

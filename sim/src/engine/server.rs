@@ -69,8 +69,10 @@ pub struct Core {
     pub dram: Server,
     /// Tensor-memory reads.
     pub tmem: Server,
-    /// Tiles that clusters have read and read again later: cluster, object, coordinates.
-    pub read: FxHashSet<(u32, u16, [i64; 2])>,
+    /// This core's share of the unit that launches CTAs.
+    pub launch: Server,
+    /// Tiles that clusters have read and read again later: cluster, object, coordinates, rows and columns to the part.
+    pub read: FxHashSet<(u32, u16, [i64; 2], [i32; 2])>,
 }
 
 /// The servers of which a core has one, in a fixed order, with their names; `mut` gives mutable references.
@@ -88,6 +90,7 @@ macro_rules! singles {
             (&$($mutable)? $core.writes, "what the slices of L2 take"),
             (&$($mutable)? $core.dram, "DRAM"),
             (&$($mutable)? $core.tmem, "tensor memory"),
+            (&$($mutable)? $core.launch, "the launch of CTAs"),
         ]
     };
 }

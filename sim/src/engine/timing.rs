@@ -103,7 +103,7 @@ impl Timing<'_> {
             }
             StepEffect::Sync => {
                 let extra = match op {
-                    Op::Fence(Fence::Gpu) => self.costs.counter,
+                    Op::Fence(Fence::Gpu) => self.costs.fence_gpu,
                     Op::Fence(_) => self.costs.fence,
                     Op::Init(bars) => {
                         let n: u32 = bars.iter().map(|b| self.prog.mbars[*b as usize].stages).sum();

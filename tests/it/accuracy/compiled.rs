@@ -54,8 +54,7 @@ fn row(line: &str) -> Row {
     let r = execute(&subject, None).unwrap_or_else(|e| panic!("{name}: {e}"));
     Row {
         name: name.to_string(),
-        // The profiler counts the start and the end of the launch, too.
-        cycles: (r.cycles + r.launch_cycles, number("cycles")),
+        cycles: (r.cycles, number("cycles")),
         hits: (r.l2_hit_rate * 100.0, number("l2_hit")),
         read: (r.dram_read_bytes / 1e6, number("dram_read") / 1e6),
     }

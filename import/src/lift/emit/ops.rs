@@ -243,6 +243,7 @@ impl Emit<'_, '_, '_> {
                 Fence::TensorBefore => IrFence::TmemBefore,
                 Fence::TensorAfter => IrFence::TmemAfter,
                 Fence::Cta => IrFence::Cta,
+                Fence::Gpu => IrFence::Gpu,
             }),
             Effect::Regs(n, inc) => IrOp::Regs { count: *n, inc: *inc },
             Effect::GridWait => IrOp::GridWait,
@@ -309,7 +310,10 @@ fn threads_act(e: &Effect) -> bool {
             | Effect::TensorLoad(_)
             | Effect::TensorStore(_)
             | Effect::TensorWait(_)
-    ) && !matches!(e, Effect::Fence(Fence::Wgmma) | Effect::Commit(Stream::Wgmma) | Effect::WaitGroup(Stream::Wgmma, _))
+    ) && !matches!(
+        e,
+        Effect::Fence(Fence::Wgmma | Fence::Gpu) | Effect::Commit(Stream::Wgmma) | Effect::WaitGroup(Stream::Wgmma, _)
+    )
 }
 
 /// Whether one lane arrives for a warp that is converged.

@@ -164,7 +164,9 @@ impl<'p, 'l> Tiles<'p, 'l> {
         // The first wave starts in step, and stays so until its CTAs store results.
         let mut when = if first == 0 { When::InStep } else { When::Unordered { tiles: 0 } };
         let mut tiles: FxHashMap<u16, (u32, [i64; 2])> = FxHashMap::default();
-        let mut mine_read: FxHashSet<(u32, u16, [i64; 2])> = FxHashSet::default();
+        // By object: bytes that the simulated unit's clusters read, and those of first reads.
+        let mut firsts = vec![(0, 0); self.prog.objects.len()];
+        let mut mine_read: FxHashSet<(u32, u32)> = FxHashSet::default();
         for step in 0..steps {
             // A shared list has one copy at this step, which depends on some coordinates. Separate lists may depend on
             // all of them.
@@ -203,23 +205,27 @@ impl<'p, 'l> Tiles<'p, 'l> {
                     wave.signs.push(level);
                     let before = wave.levels.contains_key(&(w.obj, w.at));
                     // Compiled kernels read small tiles many times: scales, vectors. The first read of one may be slow.
-                    let list = if before && self.prog.opaque_globals && !mine_read.insert((w.group, w.obj, w.at)) {
-                        &mut wave.again
-                    } else {
-                        mine_read.insert((w.group, w.obj, w.at));
-                        &mut wave.levels
-                    };
+                    let new = mine_read.insert((w.group, w.tile));
+                    let again = before && !new && self.prog.opaque_globals;
+                    let (all, first) = &mut firsts[w.obj as usize];
+                    *all += u64::from(w.bytes);
+                    *first += if again { 0 } else { u64::from(w.bytes) };
+                    let list = if again { &mut wave.again } else { &mut wave.levels };
                     let known = list.entry((w.obj, w.at)).or_insert(level);
                     *known = level.max(*known);
                 }
             }
         }
         let share = |part: u64, all: u64| (part as f64 / all.max(1) as f64 * 256.0).round() / 256.0;
-        let shares = |b: &Bytes| match b.asked {
+        // Only first reads come from memory.
+        let shares = |(b, (all, first)): (&Bytes, &(u64, u64))| match b.asked {
             0 => Shares::default(),
-            _ => Shares { dram: share(b.read, b.asked), looked: share(b.looked, b.asked) },
+            _ => Shares {
+                dram: share(b.read, (b.asked as f64 * (*first).max(1) as f64 / (*all).max(1) as f64) as u64).min(1.0),
+                looked: share(b.looked, b.asked),
+            },
         };
-        wave.shares = per.iter().map(shares).collect();
+        wave.shares = per.iter().zip(&firsts).map(shares).collect();
         let all = |f: fn(&Bytes) -> u64| per.iter().map(f).sum::<u64>();
         wave.written = share(all(|b| b.written), all(|b| b.stored)).min(1.0);
         for b in &per {
