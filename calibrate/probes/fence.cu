@@ -1,3 +1,7 @@
+// Fences of device scope and atomic additions that release, one behind the other: cycles of each.
+// Build: nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=sm_90a fence.cu -o fence
+// Run:   ./fence > ../data/h100_fence.csv   (how: 0 red relaxed of 16 bytes a lane, 1 atom acq_rel of the same, 2 and 3 of four bytes,
+//        4 fence.acq_rel.gpu, 5 a store and the fence; share: CTAs that add to the same words)
 #include <cstdio>
 #include <cuda_runtime.h>
 __device__ __forceinline__ void add(float* p, float v, int how) {
@@ -8,10 +12,6 @@ __device__ __forceinline__ void add(float* p, float v, int how) {
     if (how == 4) asm volatile("fence.acq_rel.gpu;" ::: "memory");
     if (how == 5) { asm volatile("st.global.v4.f32 [%0], {%1,%1,%1,%1};" :: "l"(p), "f"(v) : "memory"); asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 }
-// Fences of device scope and atomic additions that release, one behind the other: cycles of each.
-// Build: nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=sm_90a fence.cu -o fence
-// Run:   ./fence > ../data/h100_fence.csv   (how: 0 red relaxed of 16 bytes a lane, 1 atom acq_rel of the same, 2 and 3 of four bytes,
-//        4 fence.acq_rel.gpu, 5 a store and the fence; share: CTAs that add to the same words)
 // Each CTA: n steps, each warp adds to its own 512 bytes; `share` CTAs add to the same.
 template <int HOW> __global__ void k(float* a, int n, int share, long long* out) {
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
