@@ -9,7 +9,7 @@ use warpline_verify::{Need, Outcome, Verdict, Violation, properties};
 
 use crate::json::{FindingObject, PlaceObject, WaitingObject, finding_objects, place, text, waiting_objects};
 use warpline_api::Error;
-use warpline_api::{ASSUMPTIONS, Barriers, ScheduleFile, Verification, engine_words, outcome_word, schedule_of};
+use warpline_api::{Barriers, ScheduleFile, Verification, engine_words, outcome_word, schedule_of};
 
 /// The schema of `warpline verify --json`.
 pub const VERIFY: &str = "warpline.verify/1";
@@ -39,7 +39,7 @@ pub(crate) struct VerifyObject<'a> {
     bound: BTreeMap<&'a str, i64>,
     fences: BTreeMap<&'static str, &'static str>,
     classes: &'a [String],
-    assumptions: &'static [&'static str],
+    assumptions: Vec<String>,
     properties: BTreeMap<&'static str, &'static str>,
     violation: Option<FaultObject<'a>>,
     violations: Vec<FindingObject<'a>>,
@@ -175,7 +175,7 @@ pub(crate) fn object(v: &Verification) -> VerifyObject<'_> {
         bound: v.bound(),
         fences: s.fences.list().into(),
         classes: &r.classes,
-        assumptions: &ASSUMPTIONS,
+        assumptions: v.assumptions(),
         properties: properties(r).into_iter().map(|p| (p.name, p.verdict)).collect(),
         violation: x.map(|x| FaultObject {
             violation: violation(x),
