@@ -53,6 +53,11 @@ pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
                         "on other grids, too, no two clusters store the same block of {name} (line {line})"
                     ));
                 }
+                StoredBy::Same { first, second, .. } if !counters.is_empty() => {
+                    list.push(format!(
+                        "counters order the stores of CTAs {first} and {second} to {name} (line {line})"
+                    ));
+                }
                 StoredBy::Distinct | StoredBy::Same { .. } => {}
             }
         }
