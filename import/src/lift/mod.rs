@@ -25,6 +25,7 @@ mod peek;
 mod possible;
 mod regions;
 mod reset;
+mod serial;
 mod shared;
 mod sizes;
 mod slice;
@@ -215,6 +216,7 @@ fn walked<'a>(
         flow,
         need: slice::needed(&entry.code, entry.regs.len(), launch.timed),
         timing: launch.timed.then(|| launch.clone()),
+        serialized: launch.timed && serial::serialized(&entry.code),
         arena: Arena::default(),
         addresses,
         block,
