@@ -116,7 +116,10 @@ pub(crate) fn stored_twice(prog: &Program, rules: Rules) -> Option<Violation> {
             cluster: second / size,
             findings: vec![finding],
             hang: Vec::new(),
-            steps: Vec::new(),
+            steps: vec![
+                (format!("CTA {first}"), prog.at[other as usize]),
+                (format!("CTA {second}"), prog.at[s.pc as usize]),
+            ],
             sites: prog.sites.clone(),
         })
     })
