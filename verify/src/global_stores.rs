@@ -82,9 +82,10 @@ pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
 }
 
 /// The fault of a kernel in which two clusters store the same block, with the values given. Clusters can be ordered by
-/// counters only, and a cooperative launch is one world, in which a run finds such stores.
+/// counters only, and a cooperative launch is one world, in which a run finds such stores. Nothing is known of matrices
+/// whose coordinates are not (`opaque_globals`).
 pub(crate) fn stored_twice(prog: &Program, rules: Rules) -> Option<Violation> {
-    if prog.cooperative || !prog.counters.is_empty() || prog.grid.len() < 2 {
+    if prog.cooperative || prog.opaque_globals || !prog.counters.is_empty() || prog.grid.len() < 2 {
         return None;
     }
     global_stores(prog, rules).into_iter().find_map(|s| {
