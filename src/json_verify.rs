@@ -9,7 +9,7 @@ use warpline_verify::{Need, Outcome, Verdict, Violation, properties};
 
 use crate::json::{FindingObject, PlaceObject, WaitingObject, finding_objects, place, text, waiting_objects};
 use warpline_api::Error;
-use warpline_api::{ASSUMPTIONS, Barriers, ScheduleFile, Verification, engine_words, outcome_word, schedule_of};
+use warpline_api::{Barriers, ScheduleFile, Verification, engine_words, outcome_word, schedule_of};
 
 /// The schema of `warpline verify --json`.
 pub const VERIFY: &str = "warpline.verify/1";
@@ -39,7 +39,7 @@ pub(crate) struct VerifyObject<'a> {
     bound: BTreeMap<&'a str, i64>,
     fences: BTreeMap<&'static str, &'static str>,
     classes: &'a [String],
-    assumptions: &'static [&'static str],
+    assumptions: Vec<String>,
     properties: BTreeMap<&'static str, &'static str>,
     violation: Option<FaultObject<'a>>,
     violations: Vec<FindingObject<'a>>,
@@ -108,8 +108,10 @@ fn why(v: &Verdict) -> Option<&str> {
     }
 }
 
-fn range(v: &Verdict) -> Range {
+/// The trip counts that a verdict is about; none where no value that sets a trip count was varied.
+fn range(v: &Verdict, varied: bool) -> Range {
     match (&v.outcome, v.violation.as_ref().and_then(|x| x.trips)) {
+        (Outcome::Proved | Outcome::Bounded { .. }, _) if !varied => Range::None,
         (Outcome::Proved | Outcome::Bounded { trips: Some((_, None)), .. }, _) => Range::All("all"),
         (Outcome::Bounded { trips: Some((a, Some(b))), .. }, _) => Range::Some([*a, *b]),
         (Outcome::Violated, Some(n)) => Range::Some([n, n]),
@@ -163,7 +165,7 @@ pub(crate) fn object(v: &Verification) -> VerifyObject<'_> {
         as_expected: v.as_expected(),
         why: why(r),
         without_init: v.without_init.as_ref().map(|o| outcome_word(&o.outcome)),
-        trip_counts: range(r),
+        trip_counts: range(r, v.varied.is_some()),
         varied: v.varied.as_ref().map(|p| p.meaning.as_str()),
         turns: v.outer().map(|o| o.meaning.as_str()),
         states: r.searched.map_or(r.steps, |n| n as u64),
@@ -173,7 +175,7 @@ pub(crate) fn object(v: &Verification) -> VerifyObject<'_> {
         bound: v.bound(),
         fences: s.fences.list().into(),
         classes: &r.classes,
-        assumptions: &ASSUMPTIONS,
+        assumptions: v.assumptions(),
         properties: properties(r).into_iter().map(|p| (p.name, p.verdict)).collect(),
         violation: x.map(|x| FaultObject {
             violation: violation(x),
@@ -245,7 +247,7 @@ pub(crate) fn barriers(s: &Barriers) -> Result<String, Error> {
                 place: at(&x.site),
                 need,
                 without: v.map(|v| outcome_word(&v.outcome)),
-                trip_counts: v.map_or(Range::None, |v| range(v)),
+                trip_counts: v.map_or(Range::None, |v| range(v, s.varied.is_some())),
                 why: match &x.need {
                     Need::NotJudged(why) => Some(why),
                     _ => v.and_then(|v| why(v)),
@@ -264,12 +266,12 @@ pub(crate) fn barriers(s: &Barriers) -> Result<String, Error> {
         parameters: p.params.iter().map(|(n, v)| (n.as_str(), *v)).collect(),
         fences: s.subject.fences.list().into(),
         verdict: outcome_word(&r.whole.outcome),
-        trip_counts: range(&r.whole),
+        trip_counts: range(&r.whole, s.varied.is_some()),
         varied: s.varied.as_ref().map(|p| p.meaning.as_str()),
         statements,
         spare: r.spare.iter().map(|i| at(&r.removals[*i].site)).collect(),
         minimal: outcome_word(&r.minimal.outcome),
-        minimal_trip_counts: range(&r.minimal),
+        minimal_trip_counts: range(&r.minimal, s.varied.is_some()),
         wall_s: s.wall_s,
     })
 }

@@ -133,6 +133,15 @@ impl Verification {
             .collect()
     }
 
+    /// The assumptions of this verdict, and what is not modeled: those of every proof, those about global memory, and
+    /// those of the reader of a compiled kernel, with lines.
+    pub fn assumptions(&self) -> Vec<String> {
+        let every = ASSUMPTIONS.iter().map(|a| a.to_string());
+        let memory = warpline_verify::assumed(&self.subject.program, self.subject.rules());
+        let read = self.subject.imported.iter().flat_map(|i| &i.assumptions);
+        every.chain(memory).chain(read.map(|(what, line)| format!("{what} (line {line})"))).collect()
+    }
+
     /// Conditions of a compiled kernel for which both outcomes were decided; empty for a fault, which has one outcome
     /// of each.
     pub fn both_outcomes(&self) -> &[String] {

@@ -18,7 +18,7 @@ Generates kernels, asks a `warpline` binary to verify each, and judges every ver
   --from SEED    first seed (default 0)
   --family NAME  only this family
   --threads N    threads (default 2)
-  --limit S      seconds for one verdict (default 20)
+  --limit S      seconds of processor time for one verdict (default 20)
   --wrong FILE   also write each wrong verdict with its kernel to this file
   --slow S       also write kernels whose verdict took longer
   --bounded N    also write up to N kernels that are BOUNDED or given up although brute force finds no fault

@@ -6,7 +6,7 @@ use warpline_verify::{Outcome, properties};
 use super::html::{code, escape, p, table};
 use crate::console::Paint;
 use crate::show;
-use warpline_api::{ASSUMPTIONS, Verification};
+use warpline_api::Verification;
 
 /// The pen of a page, whose markup stands for colors.
 const PLAIN: Paint = Paint { color: false };
@@ -43,7 +43,7 @@ pub(super) fn proof(v: &Verification, timeline: &str) -> String {
     out += "<h3>Properties</h3>\n";
     out += &table(&[("property", false), ("verdict", false)], rows);
     out += "<h3>Assumed</h3>\n<ul class=\"small\">\n";
-    ASSUMPTIONS.iter().for_each(|a| out += &format!("<li>{}</li>\n", escape(a)));
+    v.assumptions().iter().for_each(|a| out += &format!("<li>{}</li>\n", escape(a)));
     out + "</ul>\n"
 }
 

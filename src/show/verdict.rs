@@ -10,7 +10,7 @@ use super::summary::{field, head};
 use super::table::{Align, Table, wrap};
 use crate::console::Paint;
 use warpline_api::Subject;
-use warpline_api::{ASSUMPTIONS, Varied, Verification, engine_words};
+use warpline_api::{Varied, Verification, engine_words};
 use warpline_sim::words::{count, of};
 
 /// All sections of one verdict.
@@ -38,11 +38,8 @@ pub(crate) fn verdict(v: &Verification, paint: Paint) -> String {
         text += "\n";
     }
     text += &format!("{}\n", paint.head("Assumed"));
-    for a in ASSUMPTIONS {
-        text += &format!("  {}\n", wrap(a, WIDTH - 2, 4));
-    }
-    for (what, line) in v.subject.imported.iter().flat_map(|i| &i.assumptions) {
-        text += &format!("  {}\n", wrap(&format!("{what} (line {line})"), WIDTH - 2, 4));
+    for a in v.assumptions() {
+        text += &format!("  {}\n", wrap(&a, WIDTH - 2, 4));
     }
     text
 }

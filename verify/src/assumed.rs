@@ -40,7 +40,7 @@ pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
         let names = unordered.join(", ");
         list.push(format!("no cluster reads or overwrites elements of {names} that another one writes"));
     }
-    if prog.grid.len() > 1 {
+    if prog.grid.len() > 1 && !prog.opaque_globals {
         for s in global_stores(prog, rules) {
             let name = &prog.objects[s.obj as usize].name;
             let line = prog.site(s.pc).line;
@@ -51,6 +51,11 @@ pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
                 StoredBy::DistinctAsGiven => {
                     list.push(format!(
                         "on other grids, too, no two clusters store the same block of {name} (line {line})"
+                    ));
+                }
+                StoredBy::Same { first, second, .. } if !counters.is_empty() => {
+                    list.push(format!(
+                        "counters order the stores of CTAs {first} and {second} to {name} (line {line})"
                     ));
                 }
                 StoredBy::Distinct | StoredBy::Same { .. } => {}

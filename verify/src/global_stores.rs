@@ -11,8 +11,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use warpline_sim::code::Code;
 use warpline_sim::ir::{Binary, Class, Env, Expr, Instr, MoveKind, ObjId, Op, Place, Program, VarId};
 use warpline_sim::protocol::{Footprint, Rules, Walker, agents};
+use warpline_sim::report::Finding;
+
+use crate::Violation;
 
 /// The result for the blocks of one store statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +79,51 @@ pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
             GlobalStore { obj: place.obj, pc, by }
         })
         .collect()
+}
+
+/// The fault of a kernel in which two clusters store the same block, with the values given. Clusters can be ordered by
+/// counters only, and a cooperative launch is one world, in which a run finds such stores. Nothing is known of matrices
+/// whose coordinates are not (`opaque_globals`).
+pub(crate) fn stored_twice(prog: &Program, rules: Rules) -> Option<Violation> {
+    if prog.cooperative || prog.opaque_globals || !prog.counters.is_empty() || prog.grid.len() < 2 {
+        return None;
+    }
+    global_stores(prog, rules).into_iter().find_map(|s| {
+        let StoredBy::Same { first, second, at: [row, col], other } = s.by else { return None };
+        let size = prog.cluster as i64;
+        // Within a cluster, the run decides.
+        if first / size == second / size {
+            return None;
+        }
+        let name = &prog.objects[s.obj as usize].name;
+        let code = Code::StoredTwice;
+        let finding = Finding {
+            code,
+            kind: code.kind(),
+            message: format!(
+                "CTAs {first} and {second} both store {name}[{row}, {col}], and nothing orders the stores"
+            ),
+            site: prog.at[s.pc as usize],
+            other: Some((prog.at[other as usize], "the other store".to_string())),
+            agent: format!("CTA {second}"),
+            cycle: -1.0,
+            times: 1,
+            note: false,
+        };
+        Some(Violation {
+            trips: None,
+            turns: None,
+            class: format!("CTA {second}"),
+            cluster: second / size,
+            findings: vec![finding],
+            hang: Vec::new(),
+            steps: vec![
+                (format!("CTA {first}"), prog.at[other as usize]),
+                (format!("CTA {second}"), prog.at[s.pc as usize]),
+            ],
+            sites: prog.sites.clone(),
+        })
+    })
 }
 
 /// A part of a coordinate.

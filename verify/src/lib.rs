@@ -295,6 +295,11 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
         let why = format!("the loop at line {line} is checked with its given trip count only ({values})");
         v.outcome = Outcome::Bounded { trips: trips.as_ref().map(|_| (0, None)), why };
     }
+    if v.holds()
+        && let Some(x) = global_stores::stored_twice(&program.bind(), rules)
+    {
+        v = Verdict { outcome: Outcome::Violated, violation: Some(x), ..v };
+    }
     // A result that is not decided for every number of iterations is stated for the given number.
     if let Outcome::Bounded { .. } = v.outcome {
         v.turns = None;

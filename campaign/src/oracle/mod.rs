@@ -3,6 +3,7 @@
 //! The oracle uses the transition function ([`warpline_sim::protocol::World`]) and the compiler of the kernel language,
 //! and nothing of the verifier.
 
+mod alike;
 mod schedule;
 mod subject;
 
@@ -12,6 +13,7 @@ pub use schedule::{Order, RunResult, Schedule, run};
 pub use subject::{Dimension, Subject, Values, comment};
 
 use crate::dice::Dice;
+use alike::Alike;
 use warpline_sim::ir::Program;
 
 /// A point at which a kernel has a fault.
@@ -185,6 +187,7 @@ impl Subject {
         let n = prog.grid.len();
         // If only tiles depend on the CTA, the first, the last and one in between stand for all.
         let few = |c: i64| c > 0 && c + 1 < n && c != n / 2;
+        let mut alike = Alike::new(prog);
         let asked = |c: i64| self.tried_ctas.iter().any(|cta| cta / i64::from(prog.cluster) == c);
         for cluster in 0..n {
             if self.alike && few(cluster) {
@@ -199,11 +202,15 @@ impl Subject {
             {
                 continue;
             }
+            let several = many && (n <= 4 || cluster % 3 == 0 || cluster + 1 == n);
+            if alike.has_run(cluster, several) {
+                continue;
+            }
             match run(prog, self.rules, cluster, Schedule { order: Order::Turns, early: false }, left) {
                 RunResult::Fault(what) => return Ok(Some((cluster, what))),
                 RunResult::Limit => return Err(OutOfBudget),
                 RunResult::Clean { unordered } => {
-                    if (unordered || many && (n <= 4 || cluster % 3 == 0 || cluster + 1 == n))
+                    if (unordered || several)
                         && let Some(what) = self.other_schedules(prog, cluster, if unordered { 12 } else { 2 }, left)?
                     {
                         return Ok(Some((cluster, what)));

@@ -72,3 +72,14 @@ fn what_is_not_decided_is_assumed() {
     let read = list(&text.replace("    store", "    ldg C[cta.m, 0] -> r\n    store"));
     assert!(read[0].contains("elements of C"), "{read:?}");
 }
+
+#[test]
+fn a_block_that_two_ctas_store_is_a_fault() {
+    let text = "kernel t()\n  grid 8, 4   warps 1\n  global C: f32[4096, 64]\n  reg r: f32[16, 16]\n  all:\n    store r -> C[cta.m, 0]\n";
+    super::kernel("h200", text).violated("coverage", "store r -> C");
+    super::kernel("h200", &text.replace("C[cta.m, 0]", "C[cta.m, cta.n]")).proved();
+    // Counters can order the stores; the verdict says so.
+    let ordered = super::kernel("h200", &text.replace("  reg", "  global f: counter\n  reg"));
+    let assumptions = ordered.json["assumptions"].to_string();
+    assert!(assumptions.contains("counters order the stores of CTAs 0 and 8 to C"), "{assumptions}");
+}

@@ -232,3 +232,26 @@ fn a_trip_count_that_the_kernel_refuses_carries_nothing_on() {
     kernel("m4-max", &sound.replace("WHAT", "tiles >= 2")).proved();
     assert_ne!(kernel("m4-max", &text.replace("WHAT", "tiles < 21 or tiles > 40")).word(), "proved");
 }
+
+#[test]
+fn a_trip_count_that_is_not_varied_is_not_called_decided() {
+    // The only loop count is no linear function of a parameter, or the parameter also says where tiles are.
+    for (count, tile) in [("n * n", "i"), ("n", "i + n"), ("n % 7", "i + n"), ("min(n, 5)", "i + n")] {
+        let text = format!(
+            "kernel t(n = 4)
+  grid 4   warps 2
+  global A: f16[4096, 16000]
+  shared a: f16[64, 16]
+  all:
+    for i in 0..{count}:
+      warp 0: load A[cta.m, {tile}] -> a
+      barrier
+      warp 1: lds a : A[cta.m, {tile}] -> r
+      barrier
+"
+        );
+        let v = kernel("m4-max", &text);
+        let varied = !v.json["varied"].is_null();
+        assert!(varied || v.word() == "bounded" && v.json["trip_counts"].is_null(), "{count}: {:#}", v.json);
+    }
+}

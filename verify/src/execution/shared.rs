@@ -4,7 +4,7 @@
 //! one run covers all numbers of outer iterations, and a kernel leaves it where a number that differs decides
 //! differently.
 
-use warpline_sim::ir::{Class, Expr, Instr, Object, Op, Program, each};
+use warpline_sim::ir::{Class, Expr, Instr, Object, Op, ParamId, Program, each};
 
 use crate::execution::canonical::{CanonicalRun, Job, RecordedRun, RunResult, run};
 
@@ -21,14 +21,15 @@ pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<RunResult> {
     while let Some((mut run, mut of)) = open.pop() {
         let own = jobs[of[of.len() - 1]].prog;
         let others: Vec<&Program> = of.iter().map(|i| jobs[*i].prog).collect();
-        let unlike = unlike(own, &others);
+        let read = symbols_read(own);
+        let unlike = unlike(own, &read, &others);
         let told_apart = told_apart(own, &unlike);
         let end = loop {
             let made = run.walk.before_agent_step(&mut |_, _| {}).unwrap_or_else(|| {
                 if of.len() > 1 && told_apart[run.walk.pc() as usize] {
                     let mut counts = false;
                     let way = run.walk.way(own, |pc| counts |= unlike[pc as usize]);
-                    let goes_on = |i: &usize| !counts || goes_on_as(&mut run.walk, way.as_ref(), jobs[*i].prog);
+                    let goes_on = |i: &usize| !counts || goes_on_as(&mut run.walk, way.as_ref(), &read, jobs[*i].prog);
                     let (stay, part) = of.iter().copied().partition(goes_on);
                     of = stay;
                     open.extend(parted(&run, part, jobs));
@@ -49,11 +50,17 @@ pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<RunResult> {
 
 /// Whether the next step of a run, which takes the way `way`, is also the next step of another kernel; always true for
 /// the run's own kernel.
-fn goes_on_as<'p>(walk: &mut CanonicalRun<'p>, way: Option<&(u32, Vec<i64>)>, by: &'p Program) -> bool {
+fn goes_on_as<'p>(
+    walk: &mut CanonicalRun<'p>,
+    way: Option<&(u32, Vec<i64>)>,
+    read: &[Vec<ParamId>],
+    by: &'p Program,
+) -> bool {
     let own = walk.world.program();
     let same = |way: &(u32, Vec<i64>)| {
         let next = &own.code[way.0 as usize];
-        let op = same_values(own, by, next) && (!hands(next) || walk.world.hands_as_by(by));
+        let equal = !differs(own, by, &read[way.0 as usize]) || same_values(own, by, next);
+        let op = equal && (!hands(next) || walk.world.hands_as_by(by));
         op && walk.way(by, |_| {}).as_ref() == Some(way)
     };
     std::ptr::eq(own, by) || way.is_some_and(same)
@@ -85,7 +92,12 @@ pub(crate) fn of_one<'p>(last: Job<'p>) -> impl Fn(&Program) -> bool + use<'p> {
 fn one_world(a: &Program, last: &Job<'_>) -> bool {
     let b = last.prog;
     let waits = |i: &Instr| matches!(i, Instr::Op { op: Op::Wait(..), .. });
-    let kept = a.code.iter().all(|i| !waits(i) || !differs(a, b, i));
+    let reads_other = |i: &Instr| {
+        let mut other = false;
+        each(a, i, &mut |_, e| e.visit(&mut |x| other |= matches!(x, Expr::Param(p) if differs(a, b, &[*p]))));
+        other
+    };
+    let kept = a.code.iter().all(|i| !waits(i) || !reads_other(i));
     let place = |p: &Program| p.grid.at(last.cluster);
     let fewer = a.hands_out() && place(a) == place(b) && a.grid.len() <= b.grid.len();
     kept && (a.grid == b.grid || fewer) && a.tapes == b.tapes && one_memory(a, b)
@@ -110,23 +122,37 @@ fn one_memory(a: &Program, b: &Program) -> bool {
     })
 }
 
-/// For each instruction, whether it differs in some kernel, or hands out tiles of which a kernel has another number.
-pub(crate) fn unlike(own: &Program, others: &[&Program]) -> Vec<bool> {
-    let other = |i: &Instr| others.iter().any(|other| differs(own, other, i));
-    own.code.iter().map(|i| hands(i) || other(i)).collect()
+/// For each instruction, the symbols that it reads.
+pub(crate) fn symbols_read(prog: &Program) -> Vec<Vec<ParamId>> {
+    let read = |i: &Instr| {
+        let mut list = Vec::new();
+        each(prog, i, &mut |_, e| {
+            e.visit(&mut |x| {
+                if let Expr::Param(p) = x {
+                    list.push(*p);
+                }
+            });
+        });
+        list
+    };
+    prog.code.iter().map(read).collect()
 }
 
-/// Whether an instruction reads a symbol that has another value in another kernel of the same text.
-pub(crate) fn differs(a: &Program, b: &Program, i: &Instr) -> bool {
-    let mut differs = false;
-    each(a, i, &mut |_, e| {
-        e.visit(&mut |x| {
-            if let Expr::Param(p) = x {
-                differs |= a.symbols[*p as usize].value != b.symbols[*p as usize].value;
-            }
-        });
-    });
-    differs
+/// For each instruction, whether it differs in some kernel, or hands out tiles of which a kernel has another number.
+/// `read` are the symbols that each instruction reads.
+pub(crate) fn unlike(own: &Program, read: &[Vec<ParamId>], others: &[&Program]) -> Vec<bool> {
+    let mut moves = vec![false; own.symbols.len()];
+    for other in others {
+        let pairs = own.symbols.iter().zip(&other.symbols);
+        moves.iter_mut().zip(pairs).for_each(|(moves, (a, b))| *moves |= a.value != b.value);
+    }
+    let differs = |list: &Vec<ParamId>| list.iter().any(|p| moves[*p as usize]);
+    own.code.iter().zip(read).map(|(i, list)| hands(i) || differs(list)).collect()
+}
+
+/// Whether one of these symbols has another value in another kernel of the same text.
+pub(crate) fn differs(a: &Program, b: &Program, read: &[ParamId]) -> bool {
+    read.iter().any(|p| a.symbols[*p as usize].value != b.symbols[*p as usize].value)
 }
 
 /// Whether an instruction's expressions have equal values in another kernel of the same text, from the same state.

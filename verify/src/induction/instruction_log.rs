@@ -6,11 +6,11 @@
 //! the other steps decide whether other kernels also step in lockstep. These steps are recorded with the agent's
 //! variables, and then checked for each kernel.
 
-use warpline_sim::ir::{Binary, Program};
+use warpline_sim::ir::{Binary, ParamId, Program};
 use warpline_sim::protocol::{AgentId, Decision};
 
 use crate::execution::canonical::{CanonicalRun, StepOutcome};
-use crate::execution::shared::{differs, hands, told_apart, unlike};
+use crate::execution::shared::{differs, hands, symbols_read, told_apart, unlike};
 use crate::induction::shift_invariance;
 
 /// The steps that depend on numbers that differ between kernels.
@@ -18,6 +18,8 @@ use crate::induction::shift_invariance;
 pub(crate) struct Log {
     /// For each instruction of each run's kernel, whether it differs in a kernel that may follow the run.
     differing: Vec<Vec<bool>>,
+    /// For each instruction of each run's kernel, the symbols that it reads.
+    read: Vec<Vec<Vec<ParamId>>>,
     /// For each instruction, whether an agent there can reach one that differs.
     reaches_differing: Vec<Vec<bool>>,
     /// Number of marks that the runs have passed.
@@ -67,10 +69,11 @@ impl Log {
     pub(crate) fn of(runs: &[CanonicalRun<'_>], others: &[&Program]) -> Log {
         let of = |run: usize| -> Vec<&Program> { others.iter().skip(run).step_by(runs.len()).copied().collect() };
         let own = |run: usize| runs[run].world.program();
-        let differing: Vec<Vec<bool>> = (0..runs.len()).map(|i| unlike(own(i), &of(i))).collect();
+        let read: Vec<Vec<Vec<ParamId>>> = (0..runs.len()).map(|i| symbols_read(own(i))).collect();
+        let differing: Vec<Vec<bool>> = (0..runs.len()).map(|i| unlike(own(i), &read[i], &of(i))).collect();
         let reaches_differing =
             differing.iter().enumerate().map(|(i, differing)| told_apart(own(i), differing)).collect();
-        Log { differing, reaches_differing, marks: 1, notes: Vec::new(), now: Vec::new() }
+        Log { differing, read, reaches_differing, marks: 1, notes: Vec::new(), now: Vec::new() }
     }
 
     /// Records that the runs have passed another mark.
@@ -134,10 +137,9 @@ impl Log {
     /// another kernel does.
     pub(crate) fn shared_extent<'p>(&self, runs: &mut [CanonicalRun<'p>], by: &[(usize, &'p Program)]) -> SharedExtent {
         let fits = |(run, prog): &(usize, &Program)| {
-            let own = &runs[*run].world.program().code;
-            own.iter()
-                .enumerate()
-                .all(|(pc, i)| self.differing[*run][pc] || !differs(runs[*run].world.program(), prog, i))
+            let own = runs[*run].world.program();
+            let instructions = self.differing[*run].iter().zip(&self.read[*run]);
+            instructions.into_iter().all(|(known, read)| *known || !differs(own, prog, read))
         };
         if !by.iter().all(fits) {
             return SharedExtent { mark: 0, at: None };
@@ -146,7 +148,7 @@ impl Log {
             let mut lists: Vec<Vec<Decision>> = Vec::with_capacity(by.len());
             for (run, prog) in by {
                 let Some(step) = note.steps.iter().find(|step| step.run == *run) else { continue };
-                let Some(decisions) = step.made_by(&mut runs[*run], prog) else { return false };
+                let Some(decisions) = step.made_by(&mut runs[*run], &self.read[*run], prog) else { return false };
                 lists.push(decisions);
             }
             let lists: Vec<&[Decision]> = lists.iter().map(Vec::as_slice).collect();
@@ -163,13 +165,18 @@ impl Log {
 
 impl AgentStep {
     /// The decisions of this step by another kernel, if that kernel makes the same step.
-    fn made_by<'p>(&self, walk: &mut CanonicalRun<'p>, by: &'p Program) -> Option<Vec<Decision>> {
+    fn made_by<'p>(
+        &self,
+        walk: &mut CanonicalRun<'p>,
+        read: &[Vec<ParamId>],
+        by: &'p Program,
+    ) -> Option<Vec<Decision>> {
         let own = walk.world.program();
         walk.record.record_decisions();
         let way = walk.world.way(self.agent, (self.from.0, &self.from.1), by, &mut walk.record, |_| {});
         let (at, _) = self.to.as_ref().filter(|_| way == self.to)?;
         let next = &own.code[*at as usize];
-        if differs(own, by, next) {
+        if differs(own, by, &read[*at as usize]) {
             return None;
         }
         let mut decisions = walk.decisions().to_vec();

@@ -4,6 +4,7 @@
 //! pairs, the second with more iterations of the outer loop, also step in lockstep (`nested_loops`). Then all four runs
 //! make one step at a time. Where the longer runs insert a period, both make it.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -356,8 +357,8 @@ impl<'p> Segment<'p> {
                 let mark = &marks[latest - b];
                 behind(mark).is_some_and(|x| x.outline == mark.outline)
             };
-            let mut unlike = 0;
-            for b in tries.filter(like).take(TRIES) {
+            let (mut unlike, useless) = (0, Cell::new(usize::MAX));
+            for b in tries.filter(|b| *b < useless.get() && like(b)).take(TRIES) {
                 let at = marks[latest - b].at;
                 let noted = log.as_ref().map(|log| log.len());
                 match self.insert_at((w, period), at, log.as_deref_mut()) {
@@ -377,8 +378,9 @@ impl<'p> Segment<'p> {
                         });
                         return Some(next);
                     }
-                    // The runs had already diverged before this place.
-                    Some(_) => {}
+                    // The runs diverge no later than before. Inserted earlier, the period leads to this place again:
+                    // each run has one path, and the long run is a period ahead on it in either case.
+                    Some(_) => useless.set(b),
                     None => unlike += 1,
                 }
                 // A failed trial is not part of the runs.

@@ -284,7 +284,7 @@ fn other(prog: &Program, p: ParamId) -> Option<Outer> {
     (0..prog.symbols.len() as ParamId).find_map(first)
 }
 
-/// Loops whose bounds depend on parameters that are not varied.
+/// Loops whose bounds depend on parameters that are not varied. Where nothing is varied, every such loop is listed.
 pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, String)> {
     let mut list = Vec::new();
     for l in &prog.loops {
@@ -295,7 +295,9 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
         }
         let mut of = BTreeSet::new();
         roots(prog, bound, &mut of);
-        let unvaried = of.iter().filter(|q| !varied.contains(q) && counts(prog, **q));
+        // Beside a varied loop, a value that also says where or how far is part of the design, and the verdict lists it.
+        let fixes = |q: ParamId| !varied.contains(&q) && (varied.is_empty() || counts(prog, q));
+        let unvaried = of.iter().filter(|q| fixes(**q));
         let unvaried = unvaried.map(|q| &prog.symbols[*q as usize]);
         let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();
         // A bound that also depends on a varied parameter grows with it.

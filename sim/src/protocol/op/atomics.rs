@@ -5,7 +5,9 @@ use crate::ir::{CounterAct, CounterRef, Expr, MemOrder, Scope};
 use super::Instruction;
 use crate::protocol::AgentId;
 use crate::protocol::counters::Semantics;
+use crate::protocol::eval::Number;
 use crate::protocol::parts::StatePart;
+use crate::protocol::place::FormId;
 use crate::protocol::step::{Blocked, StepEffect};
 use crate::protocol::world::{Fault, WaitTarget, World};
 
@@ -16,6 +18,12 @@ pub(super) struct Counter<'o> {
     pub(super) value: &'o Expr,
     pub(super) order: MemOrder,
     pub(super) scope: Scope,
+}
+
+/// A value of a counter. Every CTA of a cell gets the same value: the counter, its index and what is added to it are the
+/// same in the whole cell ([`World::number`]).
+fn of_every_cta(v: i64) -> Number {
+    Number { v, form: FormId::default() }
 }
 
 impl Instruction for Counter<'_> {
@@ -31,7 +39,7 @@ impl Instruction for Counter<'_> {
                 let new = old.checked_add(delta).ok_or(Fault::Arithmetic)?;
                 w.change(a, pc, ix, (new, act), how);
                 if let CounterAct::Fetch(var) = act {
-                    w.agents.vars_mut(a)[var as usize] = old;
+                    w.agents.set_var(a, var, of_every_cta(old));
                 }
             }
             CounterAct::Set => {
@@ -42,7 +50,8 @@ impl Instruction for Counter<'_> {
                 let all = w.counter_steps(ix);
                 w.in_order_here(a, pc, ix);
                 w.see(a, pc, ix, (all.collect(), true), how);
-                w.agents.vars_mut(a)[var as usize] = w.counter_value(ix);
+                let v = w.counter_value(ix);
+                w.agents.set_var(a, var, of_every_cta(v));
             }
             CounterAct::Wait(cmp) => {
                 let v = w.number(a, self.value)?;
