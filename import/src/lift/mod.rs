@@ -25,6 +25,7 @@ mod peek;
 mod possible;
 mod regions;
 mod reset;
+mod residues;
 mod shared;
 mod sizes;
 mod slice;
@@ -224,6 +225,7 @@ fn walked<'a>(
         vars: Vec::new(),
         var_ids: Default::default(),
         var_sets: BTreeMap::new(),
+        settled: true,
         tensors: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
@@ -232,6 +234,9 @@ fn walked<'a>(
         data: 0,
         histories: Default::default(),
         words: Default::default(),
+        functions: Default::default(),
+        outcomes: Default::default(),
+        loads: 0,
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.cluster = cluster(&mut shared, launch)?;
@@ -293,9 +298,10 @@ fn walked<'a>(
                 dry: 0,
                 apart: false,
                 history: 0,
-                loading: Vec::new(),
+                loading: Default::default(),
                 issued: Default::default(),
-                loaded_before: true,
+                open: Default::default(),
+                open_before: Default::default(),
                 passed: BTreeMap::new(),
                 fresh: None,
                 s: &mut shared,

@@ -5,6 +5,7 @@
 
 mod arith;
 mod boolean;
+mod points;
 mod range;
 mod table;
 
@@ -147,6 +148,8 @@ pub struct Arena {
     place_ranges: FxHashMap<Place, i64>,
     /// Bounds of terms that were looked up, under the bounds of variables and counters.
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
+    /// Values of terms that were enumerated; none where there are too many.
+    noted: FxHashMap<Term, Option<Rc<[i64]>>>,
     /// The reason for each opaque value.
     pub why: FxHashMap<u32, String>,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
@@ -426,6 +429,7 @@ impl Arena {
             (Op::Either, [a, b]) => self.either(*a, *b),
             (Op::If, [c, a, b]) => self.cond(*c, *a, *b),
             (Op::IfNegative, [a, b]) => self.if_negative(*a, *b),
+            (Op::MulHigh, [x, m, bits]) => self.mul_high(*x, *m, *bits),
             (Op::Shl, [a, b]) => match self.constant(*b) {
                 Some(s @ 0..=62) => self.scale(*a, 1 << s),
                 _ => self.intern(Node::Op(op, args.into())),
