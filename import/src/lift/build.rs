@@ -200,7 +200,7 @@ fn program(
         for (y, b) in &names.order[i + 1..] {
             // The quotient and the remainder of a size are any.
             let split = |t: Term| matches!(s.arena.node(t), Node::Atom(Atom::Symbol(n)) if *n >= residues::FIRST);
-            if !(split(*x) && split(*y)) && !reads(*x).is_disjoint(&reads(*y)) {
+            if !(reads(*x).is_disjoint(&reads(*y)) || split(*x) && split(*y)) {
                 related = related.or(Some(format!("`{a}` and `{b}` depend on the same arguments")));
             }
         }

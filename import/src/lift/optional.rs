@@ -100,11 +100,9 @@ impl Walk<'_, '_> {
     /// Whether nodes access memory and wait, and signal nothing.
     pub(super) fn only_waits(&self, nodes: &[Node]) -> bool {
         nodes.iter().all(|n| match &n.kind {
-            Kind::Op(_, e) => match e {
-                Effect::Touch(..) | Effect::TensorLoad(_) | Effect::TensorStore(_) => true,
-                Effect::WarpSync | Effect::Elect | Effect::Fence(_) | Effect::TensorWait(_) | Effect::Wait(..) => true,
-                _ => false,
-            },
+            Kind::Op(_, Effect::Touch(..) | Effect::TensorLoad(_) | Effect::TensorStore(_)) => true,
+            Kind::Op(_, Effect::Wait(..) | Effect::TensorWait(_) | Effect::Fence(_)) => true,
+            Kind::Op(_, e) => matches!(e, Effect::WarpSync | Effect::Elect),
             Kind::If(_, a, b) => self.only_waits(a) && self.only_waits(b),
             Kind::For(_, _, body) => self.only_waits(body),
             Kind::Set(..) | Kind::End => false,
