@@ -51,14 +51,16 @@ pub(super) fn split(
             names.trips.insert(t);
             continue;
         }
-        let mut symbol = |s: &mut Shared<'_>, meaning: Term| {
-            let atom = s.arena.atom(Atom::Symbol(FIRST + stands_for.len() as u32));
+        let mut symbol = |s: &mut Shared<'_>, meaning: Term, most: i64| {
+            let number = FIRST + stands_for.len() as u32;
+            s.arena.bound_symbol(number, (0, most));
+            let atom = s.arena.atom(Atom::Symbol(number));
             stands_for.insert(atom, meaning);
             atom
         };
         let divisor = s.arena.int(by as i64);
         let meaning = s.arena.div(t, divisor);
-        let quotient = symbol(s, meaning);
+        let quotient = symbol(s, meaning, (1 << 31) - 1);
         names.symbol(quotient, format!("{name}_by_{by}"));
         names.trips.insert(quotient);
         let rest = s.arena.rem(t, divisor);
@@ -67,7 +69,7 @@ pub(super) fn split(
             let (below, two) = (s.arena.int(1 << bit), s.arena.int(2));
             let high = s.arena.div(rest, below);
             let meaning = s.arena.rem(high, two);
-            let b = symbol(s, meaning);
+            let b = symbol(s, meaning, 1);
             names.symbol(b, format!("{name}_bit_{bit}"));
             names.bits.push((b, line));
             let b = s.arena.scale(b, 1 << bit);

@@ -144,6 +144,8 @@ pub struct Arena {
     var_ranges: FxHashMap<u32, (i64, i64)>,
     /// Largest values of counters, where they are known.
     counter_ranges: FxHashMap<u32, i64>,
+    /// Bounds of symbols, where they are known.
+    symbol_ranges: FxHashMap<u32, (i64, i64)>,
     /// Largest values of coordinates of the CTA, where the grid is known.
     place_ranges: FxHashMap<Place, i64>,
     /// Bounds of terms that were looked up, under the bounds of variables and counters.
@@ -220,6 +222,12 @@ impl Arena {
     /// The bounds of a variable, where they are known.
     pub fn var_bounds(&self, v: u32) -> Option<(i64, i64)> {
         self.var_ranges.get(&v).copied()
+    }
+
+    /// Sets the bounds of a symbol.
+    pub fn bound_symbol(&mut self, symbol: u32, bounds: (i64, i64)) {
+        self.symbol_ranges.insert(symbol, bounds);
+        self.ranges.borrow_mut().clear();
     }
 
     /// Sets the largest value of a coordinate of the CTA.

@@ -27,6 +27,7 @@ impl Arena {
                 Atom::Place(Place::Ctas(_) | Place::Clusters(_)) => (1, (1 << 31) - 1),
                 Atom::Counter(h) => (0, self.counter_ranges.get(h).copied().unwrap_or((1 << 31) - 1)),
                 Atom::Place(p) => (0, self.place_ranges.get(p).copied().unwrap_or((1 << 31) - 1)),
+                Atom::Symbol(n) => self.symbol_ranges.get(n).copied().unwrap_or((-FAR, FAR)),
                 Atom::Var(v) => self.var_ranges.get(v).copied().unwrap_or((-FAR, FAR)),
                 _ => (-FAR, FAR),
             },
