@@ -198,6 +198,11 @@ pub const KEYS: &[Key] = &[
         "`memory.l2_merged` after the first wave of a launch, for lines in the cache, when CTAs are no longer in step",
     ),
     key(
+        "memory.l2_settling",
+        "tiles",
+        "tiles of a matrix that a CTA after the first wave reads until it is in step with those that share them",
+    ),
+    key(
         "memory.l2_group_cores",
         "cores",
         "cores of a group (GPC) whose equal requests can merge on their way to a slice",

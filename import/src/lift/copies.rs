@@ -119,7 +119,12 @@ impl Walk<'_, '_> {
             a => Some(self.described(i, a, 64, k * left / 8, left, trans_a, k)?),
         };
         let b = self.described(i, i.arg(2), n, k * right / 8, right, trans_b, k)?;
-        self.push(at, 0, Effect::Wgmma { a, b, acc: first, n, k: k * left / 8 })
+        self.push(at, 0, Effect::Wgmma { a, b, acc: first, n, k: k * left / 8 })?;
+        if self.s.serialized {
+            self.push(at, 1, Effect::Commit(Stream::Wgmma))?;
+            self.push(at, 2, Effect::WaitGroup(Stream::Wgmma, 0))?;
+        }
+        Ok(())
     }
 
     /// The bytes of an operand that a matrix descriptor describes. They are whole swizzle atoms: possibly more than the

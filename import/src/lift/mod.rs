@@ -26,6 +26,7 @@ mod possible;
 mod regions;
 mod reset;
 mod residues;
+mod serial;
 mod shared;
 mod sizes;
 mod slice;
@@ -216,6 +217,7 @@ fn walked<'a>(
         flow,
         need: slice::needed(&entry.code, entry.regs.len(), launch.timed),
         timing: launch.timed.then(|| launch.clone()),
+        serialized: launch.timed && serial::serialized(&entry.code),
         arena: Arena::default(),
         addresses,
         block,

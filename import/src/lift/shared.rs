@@ -18,6 +18,8 @@ pub struct Shared<'a> {
     pub(super) need: Vec<bool>,
     /// The launch, where the program is for a run.
     pub(super) timing: Option<Launch>,
+    /// Whether a run waits for each `wgmma` where it is issued.
+    pub(super) serialized: bool,
     /// The arena of all terms.
     pub arena: Arena,
     pub(super) addresses: FxHashMap<String, i64>,

@@ -19,7 +19,7 @@ use crate::protocol::{Route, Rules, Traffic, Walker, World};
 
 use cache::Caches;
 pub(super) use cache::{Bytes, Level};
-use wave::{Merging, Tiles};
+use wave::Tiles;
 
 /// Traffic of one matrix in one wave, as shares of the bytes that cores request, in steps of 1/256.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -104,7 +104,7 @@ impl Memory {
         routes: Option<&Routes>,
     ) -> Result<Option<Self>, MissingParam> {
         let Some(routes) = routes else { return Ok(None) };
-        let mut tiles = Tiles::new(prog, rules, Caches::new(m, prog.cluster as i64)?, Merging::new(m, prog), at);
+        let mut tiles = Tiles::new(prog, m, rules, Caches::new(m, prog.cluster as i64)?, at);
         if at.warm {
             tiles.launch(routes);
         }

@@ -27,15 +27,20 @@ struct TileRequest {
     along: u32,
     obj: u16,
     at: [i64; 2],
+    /// Whether its rows are shorter than a line.
+    narrow: bool,
 }
 
 /// The rules for merging requests of the same step for one line before they reach a slice.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Merging {
+struct Merging {
     /// Share of second requests in a pair of neighbors that merges with the first.
     pairs: f64,
-    /// `pairs` after the first wave, for lines that are in the cache.
+    /// `pairs` at the start of a cluster of a later wave, for lines that are in the cache.
     later: f64,
+    /// Tiles of a matrix that a cluster of a later wave reads until it is in step with those that read the same tiles;
+    /// infinite where it never is.
+    settling: f64,
     /// Cores of a group whose requests meet on the way.
     group: i64,
     /// Share of each further request that is near enough in time to merge with others of the group.
@@ -52,11 +57,15 @@ enum When {
     /// Neighbors at the same time: pairs of cores are still in step, or wait for the same line.
     ByPairs,
     /// Requests of a later wave for lines in the cache. Its clusters started at different times, where others ended.
-    Unordered,
+    /// Clusters that wait for the same lines come into step with each other, tile by tile.
+    Unordered {
+        /// Tiles of this matrix that the clusters have read before.
+        tiles: u32,
+    },
 }
 
 impl Merging {
-    pub(super) fn new(m: &Machine, prog: &Program) -> Self {
+    fn new(m: &Machine, prog: &Program) -> Self {
         let is = |key: &'static str, absent: f64| m.get(key).unwrap_or(absent);
         let pairs = is("memory.l2_merged", 0.0);
         // Prologues of random length spread the CTAs further in time.
@@ -65,6 +74,7 @@ impl Merging {
         Merging {
             pairs,
             later: is("memory.l2_merged_later", pairs),
+            settling: is("memory.l2_settling", f64::INFINITY),
             group: is("memory.l2_group_cores", 1.0).max(1.0) as i64,
             near: is("memory.l2_group_window", 0.0) / apart.max(1.0),
             most: is("memory.l2_group_most", 1.0),
@@ -73,9 +83,17 @@ impl Merging {
 
     /// Lookups for one line by these clusters, ascending, on this many units. Neighbors in launch order are neighbors
     /// on the chip and in their group.
-    fn lookups(&self, ids: &[i64], units: i64, when: When) -> f64 {
-        let near = if when == When::InStep { self.near } else { 0.0 };
-        let pairs = if when == When::Unordered { self.later } else { self.pairs };
+    fn lookups(&self, ids: &[i64], units: i64, when: When, narrow: bool) -> f64 {
+        let (pairs, near) = match when {
+            When::InStep => (self.pairs, self.near),
+            When::ByPairs => (self.pairs, 0.0),
+            // Requests for parts of lines leave as fast as they come, and do not wait for others.
+            When::Unordered { .. } if narrow => (self.later, 0.0),
+            When::Unordered { tiles } => {
+                let settled = 1.0 - (-f64::from(tiles) / self.settling).exp();
+                (self.later + (self.pairs - self.later) * settled, self.near * settled)
+            }
+        };
         let (mut last, mut groups) = (None, BTreeMap::<i64, f64>::new());
         for &id in ids {
             let pair = last.replace(id).is_some_and(|before: i64| before / 2 == id / 2);
@@ -97,12 +115,24 @@ pub(super) struct Tiles<'p, 'l> {
     at: Launch<'l>,
     /// Bytes of one DRAM access.
     burst: i64,
+    /// Bytes of a line.
+    line: i64,
 }
 
 impl<'p, 'l> Tiles<'p, 'l> {
-    pub(super) fn new(prog: &'p Program, rules: Rules, caches: Caches, merging: Merging, at: Launch<'l>) -> Self {
-        let burst = caches.burst();
-        Tiles { prog, walker: Walker::new(prog, rules, 0), caches, names: FxHashMap::default(), merging, at, burst }
+    pub(super) fn new(prog: &'p Program, m: &Machine, rules: Rules, caches: Caches, at: Launch<'l>) -> Self {
+        let (burst, merging) = (caches.burst(), Merging::new(m, prog));
+        let line = m.get("memory.line_bytes").map_or(0, |b| b as i64);
+        Tiles {
+            prog,
+            walker: Walker::new(prog, rules, 0),
+            caches,
+            names: FxHashMap::default(),
+            merging,
+            at,
+            burst,
+            line,
+        }
     }
 
     /// Runs all waves of a launch.
@@ -132,7 +162,8 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let steps = (first..end).map(|id| routes.of(id).len()).max().unwrap_or(0);
         let mut requests: Vec<TileRequest> = Vec::new();
         // The first wave starts in step, and stays so until its CTAs store results.
-        let mut when = if first == 0 { When::InStep } else { When::Unordered };
+        let mut when = if first == 0 { When::InStep } else { When::Unordered { tiles: 0 } };
+        let mut tiles: FxHashMap<u16, (u32, [i64; 2])> = FxHashMap::default();
         let mut mine_read: FxHashSet<(u32, u16, [i64; 2])> = FxHashSet::default();
         for step in 0..steps {
             // A shared list has one copy at this step, which depends on some coordinates. Separate lists may depend on
@@ -150,7 +181,8 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 };
                 let sum = &mut per[footprint.obj as usize];
                 if t.store {
-                    when = if first == 0 { When::ByPairs } else { When::Unordered };
+                    when = if first == 0 { When::ByPairs } else { When::Unordered { tiles: 0 } };
+                    tiles.clear();
                     for id in &g.ids {
                         self.caches.write(self.home(*id), request.tile, request.bytes, sum);
                     }
@@ -158,6 +190,11 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 }
                 sum.asked += request.bytes as u64 * g.ids.len() as u64;
                 requests.push(request);
+            }
+            if let (When::Unordered { tiles: read }, Some(r)) = (&mut when, requests.first()) {
+                let (n, last) = tiles.entry(r.obj).or_insert((0, r.at));
+                *n += u32::from(*last != r.at);
+                (*read, *last) = (*n, r.at);
             }
             requests.sort_unstable();
             for same in requests.chunk_by(|x, y| x.tile == y.tile) {
@@ -204,11 +241,12 @@ impl<'p, 'l> Tiles<'p, 'l> {
             if here.is_empty() {
                 continue;
             }
-            let TileRequest { tile, bytes, along, .. } = same[0];
+            let TileRequest { tile, bytes, along, narrow, .. } = same[0];
             let from = self.caches.read(cache, tile, bytes * along, sum);
             // A miss waits for memory, and later requests for the line wait with it.
-            let when = if when == When::Unordered && from > Level::Far { When::ByPairs } else { when };
-            sum.looked += (self.merging.lookups(&here, self.at.units, when) * bytes as f64) as u64;
+            let unordered = matches!(when, When::Unordered { .. });
+            let when = if unordered && from > Level::Far { When::ByPairs } else { when };
+            sum.looked += (self.merging.lookups(&here, self.at.units, when, narrow) * bytes as f64) as u64;
             level = level.max(from);
         }
         level
@@ -238,7 +276,8 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let at = [footprint.at[0], footprint.at[1].div_euclid(along)];
         let next = self.names.len() as u32;
         let tile = *self.names.entry((footprint.obj, at, footprint.rows, footprint.cols)).or_insert(next);
-        Some(TileRequest { tile, group, bytes, along: along as u32, obj: footprint.obj, at: footprint.at })
+        let narrow = row < self.line;
+        Some(TileRequest { tile, group, bytes, along: along as u32, obj: footprint.obj, at: footprint.at, narrow })
     }
 }
 
@@ -248,12 +287,13 @@ mod tests {
 
     #[test]
     fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbors_later_too() {
-        use When::{ByPairs, InStep, Unordered};
-        let merging = |near| Merging { pairs: 1.0, later: 0.25, group: 16, near, most: 4.0 };
-        let lookups = |near, ids: &[i64], when| merging(near).lookups(ids, 132, when);
+        use When::{ByPairs, InStep};
+        let started = When::Unordered { tiles: 0 };
+        let merging = |near| Merging { pairs: 1.0, later: 0.25, settling: 16.0, group: 16, near, most: 4.0 };
+        let lookups = |near, ids: &[i64], when| merging(near).lookups(ids, 132, when, false);
         // Neighbors of one pair, neighbors of two pairs, and neighbors of a later wave.
         assert_eq!((lookups(0.0, &[0, 1], ByPairs), lookups(0.0, &[1, 2], ByPairs)), (1.0, 2.0));
-        assert_eq!((lookups(1.0, &[0, 1], Unordered), lookups(1.0, &[1, 2], Unordered)), (1.75, 2.0));
+        assert_eq!((lookups(1.0, &[0, 1], started), lookups(1.0, &[1, 2], started)), (1.75, 2.0));
         // In one group the lookups are halved; in two groups they are not. Core 132 is the same core as core 0.
         assert_eq!((lookups(1.0, &[0, 2], InStep), lookups(1.0, &[0, 2], ByPairs)), (1.0, 2.0));
         assert_eq!((lookups(1.0, &[0, 16], InStep), lookups(1.0, &[0, 132], InStep)), (2.0, 1.0));
