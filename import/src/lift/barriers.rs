@@ -15,6 +15,9 @@ pub(super) struct Barriers {
 
 /// The values that an address can have; `None` if it has no bounds or too many values.
 pub(super) fn addresses(a: &Arena, t: Term) -> Option<Vec<i64>> {
+    if let Some(all) = a.noted_points(t) {
+        return Some(all.to_vec());
+    }
     let (k, parts) = a.parts(t);
     let mut list = vec![k];
     for (t, c) in parts.iter() {

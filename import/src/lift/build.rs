@@ -18,6 +18,7 @@ use super::launch::{Binder, registers};
 use super::merge::{Merged, MergedKind, Set, each_op, merge, single};
 use super::objects::objects;
 use super::regions::Regions;
+use super::residues;
 use super::shared::Shared;
 use super::sizes::{Sizes, loads, stores};
 use super::symbols::{replaced, trip_symbols};
@@ -117,6 +118,7 @@ fn program(
     let mut names = Names::default();
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
     let tree = without_unread(&s, tree);
+    note_points(&mut s.arena, &tree);
     let plan = plan(&s, &tree, n)?;
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
@@ -196,7 +198,9 @@ fn program(
     };
     for (i, (x, a)) in names.order.iter().enumerate() {
         for (y, b) in &names.order[i + 1..] {
-            if !reads(*x).is_disjoint(&reads(*y)) {
+            // The quotient and the remainder of a size are any.
+            let split = |t: Term| matches!(s.arena.node(t), Node::Atom(Atom::Symbol(n)) if *n >= residues::FIRST);
+            if !(reads(*x).is_disjoint(&reads(*y)) || split(*x) && split(*y)) {
                 related = related.or(Some(format!("`{a}` and `{b}` depend on the same arguments")));
             }
         }
@@ -270,6 +274,18 @@ fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
         }
     }
     out
+}
+
+/// Computes the values of all addresses that operators decide.
+fn note_points(a: &mut Arena, tree: &[Merged]) {
+    let mut terms = BTreeSet::new();
+    each_op(tree, &mut |_, (_, _, e)| {
+        super::effects_of::map_effect(e.clone(), &mut |t| {
+            terms.insert(t);
+            t
+        });
+    });
+    terms.into_iter().for_each(|t| a.note_points(t));
 }
 
 /// Objects, barriers and sizes.

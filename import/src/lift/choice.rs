@@ -92,7 +92,7 @@ impl Walk<'_, '_> {
     /// The variable for a register after a branch.
     fn choice(&mut self, at: usize, r: Reg, x: Term, y: Term) -> u32 {
         let v = self.s.var(at as u32, r, CHOICE + self.group.trailing_zeros());
-        self.s.var_sets.insert(v, vec![x, y]);
+        self.s.sets_all(v, vec![x, y]);
         let mut all: Vec<i64> = Vec::new();
         for t in [x, y] {
             all.extend(self.s.values(t).iter().flat_map(|l| l.iter().copied()));

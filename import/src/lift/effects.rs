@@ -259,9 +259,10 @@ impl Walk<'_, '_> {
                 let (bar, cta) = self.s.remote(bar);
                 self.push(at, 0, Effect::Expect { bar, bytes, cta })?;
             }
-            // It must not complete the phase, which nothing here would hold it to.
-            "arrive" if i.has("noComplete") => return Err(self.unknown(i)),
             "arrive" => {
+                if i.has("noComplete") {
+                    self.s.assume(i.line, "an arrival that must not complete its phase (`.noComplete`) does not");
+                }
                 let one = self.s.arena.int(1);
                 let extra = match i.args.get(mem + 1) {
                     Some(a) => Some(self.same(i, a, "count")?),

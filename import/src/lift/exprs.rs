@@ -19,6 +19,8 @@ pub(super) struct Names {
     pub(super) order: Vec<(Term, String)>,
     /// Symbols that bounds of loops are computed from.
     pub(super) trips: BTreeSet<Term>,
+    /// Symbols for bits of sizes, each with the line that needed it: both values are checked.
+    pub(super) bits: Vec<(Term, u32)>,
     /// Names of the frame's variables.
     pub(super) frame: Vec<String>,
 }

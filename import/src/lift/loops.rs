@@ -47,9 +47,11 @@ impl Walk<'_, '_> {
         }
         let lanes = self.lanes;
         let peeked = self.peeked_terms.clone();
-        let before = self.history;
+        let (before, open) = (self.history, self.open);
         self.remember((first_at, 0, 0));
         let (stop, _, exits) = self.iteration(l, true)?;
+        // What one iteration leaves open, the next one begins with.
+        self.open = self.open.or(open);
         // An iteration begins behind all those before it.
         let ending = self.history;
         self.history = before;
@@ -142,7 +144,7 @@ impl Walk<'_, '_> {
         let outer = std::mem::take(&mut self.nodes);
         let (path, levels, group) = (self.path.len(), self.outer.len(), self.group);
         let unsure = self.unsure;
-        self.frames.push(Frame { index: l, exits: Vec::new(), path, levels, group, unsure });
+        self.frames.push(Frame { index: l, exits: Vec::new(), path, levels, group, unsure, open: self.open });
         self.dry += dry as u32;
         let mut stops = vec![header];
         let body = &flow.loops[l].body;
@@ -153,6 +155,7 @@ impl Walk<'_, '_> {
         let end = self.run(header, &stops);
         self.dry -= dry as u32;
         let frame = self.frames.pop();
+        self.open = frame.as_ref().map_or(self.open, |f| f.open.or(self.open));
         let nodes = std::mem::replace(&mut self.nodes, outer);
         Ok((end?, nodes, frame.map(|f| f.exits).unwrap_or_default()))
     }

@@ -26,6 +26,7 @@ mod peek;
 mod possible;
 mod regions;
 mod reset;
+mod residues;
 mod serial;
 mod shared;
 mod sizes;
@@ -227,6 +228,7 @@ fn walked<'a>(
         vars: Vec::new(),
         var_ids: Default::default(),
         var_sets: BTreeMap::new(),
+        settled: true,
         tensors: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
@@ -235,6 +237,9 @@ fn walked<'a>(
         data: 0,
         histories: Default::default(),
         words: Default::default(),
+        functions: Default::default(),
+        outcomes: Default::default(),
+        loads: 0,
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.cluster = cluster(&mut shared, launch)?;
@@ -296,9 +301,10 @@ fn walked<'a>(
                 dry: 0,
                 apart: false,
                 history: 0,
-                loading: Vec::new(),
+                loading: Default::default(),
                 issued: Default::default(),
-                loaded_before: true,
+                open: Default::default(),
+                open_before: Default::default(),
                 passed: BTreeMap::new(),
                 fresh: None,
                 s: &mut shared,

@@ -4,8 +4,79 @@
 //! which all happen, with fewer accesses. So a race of any run is a race of that one. Lanes that wait for each other in
 //! such code count for nothing, and a wait for accesses to tensor memory may only be for accesses of the same code.
 
-use super::tree::{Effect, Kind, Node};
+use rustc_hash::FxHashMap;
+
+use crate::ptx::Reg;
+use crate::symbolic::{Atom, Term};
+
+use super::tree::{Effect, Fence, Kind, Node};
 use super::walk::Walk;
+
+/// Accesses to tensor memory that may not be complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OpenTensor {
+    /// `tcgen05.ld`.
+    pub(super) loads: bool,
+    /// `tcgen05.st`.
+    pub(super) stores: bool,
+}
+
+impl OpenTensor {
+    /// What may be open in one of two states.
+    pub(super) fn or(self, other: OpenTensor) -> OpenTensor {
+        OpenTensor { loads: self.loads || other.loads, stores: self.stores || other.stores }
+    }
+}
+
+/// Loads of tensor memory that no operation has waited for, in a text that never waits. Loads arrive in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Loading {
+    /// The number of the newest load that writes each register.
+    of: FxHashMap<Reg, u32>,
+    /// The oldest load that may not have arrived, and one more than the newest.
+    open: std::ops::Range<u32>,
+}
+
+impl Loading {
+    /// Adds a load of these registers; `loads` counts all loads.
+    pub(super) fn push(&mut self, regs: Vec<Reg>, loads: &mut u32) {
+        if self.is_empty() {
+            self.open.start = *loads;
+        }
+        self.of.extend(regs.into_iter().map(|r| (r, *loads)));
+        *loads += 1;
+        self.open.end = *loads;
+    }
+
+    /// Whether all loads have arrived.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The newest load that writes a register, if it may not have arrived.
+    pub(super) fn newest(&self, r: Reg) -> Option<u32> {
+        self.of.get(&r).copied().filter(|n| self.open.contains(n))
+    }
+
+    /// Records that a load and all before it have arrived. Returns whether these are all.
+    pub(super) fn arrived(&mut self, n: u32) -> bool {
+        self.open.start = n + 1;
+        self.is_empty()
+    }
+
+    /// The loads that may not have arrived in one of two states.
+    pub(super) fn or(self, other: Loading) -> Loading {
+        if self.is_empty() || other.is_empty() {
+            return if self.is_empty() { other } else { self };
+        }
+        let mut of = self.of;
+        for (r, n) in other.of {
+            let newest = of.entry(r).or_insert(n);
+            *newest = n.max(*newest);
+        }
+        Loading { of, open: self.open.start.min(other.open.start)..self.open.end.max(other.open.end) }
+    }
+}
 
 impl Walk<'_, '_> {
     /// Whether nodes only access memory, and order no other code.
@@ -13,8 +84,9 @@ impl Walk<'_, '_> {
         nodes.iter().all(|n| match &n.kind {
             Kind::Op(_, e) => match e {
                 Effect::Touch(..) | Effect::TensorLoad(_) | Effect::TensorStore(_) => true,
-                Effect::WarpSync | Effect::Elect => true,
-                Effect::TensorWait(load) => self.is_quiet(*load),
+                Effect::WarpSync | Effect::Elect | Effect::Fence(Fence::Cta) => true,
+                Effect::TensorWait(true) => !self.open_before.loads,
+                Effect::TensorWait(false) => !self.open_before.stores,
                 _ => false,
             },
             Kind::If(_, a, b) => self.optional(a) && self.optional(b),
@@ -22,19 +94,33 @@ impl Walk<'_, '_> {
             Kind::Set(..) | Kind::End => false,
         })
     }
+}
 
-    /// Whether no load or store of tensor memory is open where a block ends: a wait follows each of them in its block. In a
-    /// text that never waits for loads, they are open until an instruction uses the result.
-    fn is_quiet(&self, load: bool) -> bool {
-        if load && !self.s.waits_for_loads {
-            return self.loaded_before;
-        }
-        let (access, wait) = if load { ("ld", "wait::ld") } else { ("st", "wait::st") };
-        self.s.flow.blocks.iter().all(|b| {
-            let code = &self.s.entry.code[b.first..b.end];
-            let last = code.iter().rev().find(|i| i.op == "tcgen05" && (i.has(access) || i.has(wait)));
-            last.is_none_or(|i| i.has(wait) && i.guard.is_none())
+impl Walk<'_, '_> {
+    /// Whether nodes access memory and wait, and signal nothing.
+    pub(super) fn only_waits(&self, nodes: &[Node]) -> bool {
+        nodes.iter().all(|n| match &n.kind {
+            Kind::Op(_, Effect::Touch(..) | Effect::TensorLoad(_) | Effect::TensorStore(_)) => true,
+            Kind::Op(_, Effect::Wait(..) | Effect::TensorWait(_) | Effect::Fence(_)) => true,
+            Kind::Op(_, e) => matches!(e, Effect::WarpSync | Effect::Elect),
+            Kind::If(_, a, b) => self.only_waits(a) && self.only_waits(b),
+            Kind::For(_, _, body) => self.only_waits(body),
+            Kind::Set(..) | Kind::End => false,
         })
+    }
+
+    /// A condition in place of one over data, which is assumed to have one outcome: both are checked.
+    pub(super) fn same_each_time(&mut self, at: usize) -> Term {
+        let line = self.inst(at).line;
+        self.s.assume(
+            line,
+            format!("the data that decide at line {line} whether a wait takes place do so in the same way each time; both ways are checked"),
+        );
+        let next = self.s.data + 1;
+        let n = *self.s.outcomes.entry(at).or_insert(next);
+        self.s.data = self.s.data.max(n);
+        let data = self.s.arena.atom(Atom::Data(n));
+        self.s.arena.ge(data)
     }
 }
 
@@ -42,7 +128,7 @@ impl Walk<'_, '_> {
 pub(super) fn accesses(nodes: impl Iterator<Item = Node>) -> Vec<Node> {
     let one = |n: Node| {
         let kind = match n.kind {
-            Kind::Op(_, Effect::WarpSync | Effect::Elect) => return None,
+            Kind::Op(_, Effect::WarpSync | Effect::Elect | Effect::Fence(Fence::Cta)) => return None,
             Kind::If(c, a, b) => Kind::If(c, accesses(a.into_iter()), accesses(b.into_iter())),
             Kind::For(h, count, body) => Kind::For(h, count, accesses(body.into_iter())),
             kind => kind,

@@ -47,7 +47,8 @@ pub(super) struct Regions {
 
 /// Bounds of an address: the first byte and one past the last; `None` if it has no bounds.
 fn bounds(a: &Arena, t: Term, length: u32) -> Option<(i64, i64)> {
-    let (low, high) = a.range(t);
+    let few = a.noted_points(t).and_then(|all| Some((*all.first()?, *all.last()?)));
+    let (low, high) = few.unwrap_or_else(|| a.range(t));
     (low >= 0 && high < 1 << 20).then_some((low, high + length as i64))
 }
 

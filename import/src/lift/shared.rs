@@ -34,6 +34,8 @@ pub struct Shared<'a> {
     pub(super) var_ids: FxHashMap<(u32, Reg, u32), u32>,
     /// The values that each variable is set to.
     pub(super) var_sets: std::collections::BTreeMap<u32, Vec<Term>>,
+    /// Whether the bounds of variables follow from these values.
+    pub(super) settled: bool,
     /// First columns of allocations of tensor memory, by the address that receives it.
     pub(super) tensors: FxHashMap<Term, i64>,
     /// Columns allocated.
@@ -48,6 +50,12 @@ pub struct Shared<'a> {
     pub(super) histories: FxHashMap<(u32, (usize, Term, Term)), u32>,
     /// Reads of words that the kernel may change.
     pub(super) words: FxHashMap<super::words::Word, i64>,
+    /// Functions of values of the launch that are not computed: the instruction's name, and its place where that matters.
+    pub(super) functions: FxHashMap<(String, Option<usize>), i64>,
+    /// Branches over data that are assumed to have one outcome, each with the number of its value.
+    pub(super) outcomes: FxHashMap<usize, u32>,
+    /// The number of loads of tensor memory, in a text that never waits for them.
+    pub(super) loads: u32,
     /// Whether the text has `tcgen05.wait::ld`.
     pub(super) waits_for_loads: bool,
     /// Assumptions, each with the line of the first instruction that needed it.

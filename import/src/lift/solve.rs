@@ -244,7 +244,7 @@ impl Walk<'_, '_> {
         for (r, _, first, b) in &open {
             let v = self.s.var(header, *r, 0);
             let b = self.s.arena.replace(*b, &with, &mut FxHashMap::default());
-            self.s.var_sets.insert(v, vec![*first, b]);
+            self.s.sets_all(v, vec![*first, b]);
         }
         self.s.settle(&with);
         for r in changed {

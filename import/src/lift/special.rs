@@ -1,11 +1,24 @@
 //! Special registers and the addresses of variables.
 
-use crate::symbolic::{Atom, Place};
+use crate::symbolic::{Atom, Node, Place};
 
 use super::tree::Val;
 use super::walk::Walk;
 
+/// Stands in place of an offset for the address of a parameter.
+const ADDRESS: u32 = 1 << 31;
+
 impl Walk<'_, '_> {
+    /// The parameter and the offset in bytes that an address names.
+    pub(super) fn parameter_at(&self, v: &Val) -> Option<(u16, i64)> {
+        let (offset, parts) = self.s.arena.parts(v.uniform(self.lanes)?);
+        let [(t, 1)] = *parts else { return None };
+        match self.s.arena.node(t) {
+            Node::Atom(Atom::Param(p, ADDRESS)) => Some((*p, offset)),
+            _ => None,
+        }
+    }
+
     /// The value of a name that is not a register.
     pub(super) fn special(&mut self, name: &str) -> Val {
         let [x, y, _] = self.s.block;
@@ -34,6 +47,7 @@ impl Walk<'_, '_> {
         let ctas = self.s.ctas();
         let grid = self.grid(axis);
         let map = self.map_named(name);
+        let parameter = self.s.entry.params.iter().position(|p| p.name == name);
         let a = &mut self.s.arena;
         // Along an axis on which clusters have one CTA, a CTA is a cluster.
         let of = |alone: fn(u8) -> Place, many: fn(u8) -> Place| {
@@ -65,6 +79,9 @@ impl Walk<'_, '_> {
                 (Some(at), _) => Val::Uni(a.int(*at)),
                 // The address of a tensor map stands for the map.
                 (None, Some(p)) => Val::Uni(a.atom(Atom::Param(p, 0))),
+                (None, None) if parameter.is_some() => {
+                    Val::Uni(a.atom(Atom::Param(parameter.unwrap_or_default() as u16, ADDRESS)))
+                }
                 (None, None) => Val::Uni(a.opaque(format!("`{name}`"))),
             },
         }

@@ -6,7 +6,7 @@ use crate::symbolic::{Atom, Op, Term};
 
 use super::masks::positive_mask;
 use super::slice::{acts, unread, writes};
-use super::tree::{Effect, Kind, Node, Run, Stream, Touch, Val};
+use super::tree::{Effect, Fence, Kind, Node, Run, Stream, Touch, Val};
 use super::values::{apply, bytes_of, compare};
 use super::walk::Walk;
 
@@ -104,12 +104,23 @@ impl Walk<'_, '_> {
     pub(super) fn push(&mut self, at: usize, part: u8, e: Effect) -> Result<(), Error> {
         self.waited(at, &e);
         match &e {
+            Effect::TensorLoad(_) => self.open.loads = true,
+            Effect::TensorStore(_) => self.open.stores = true,
+            Effect::TensorWait(true) => self.open.loads = false,
+            Effect::TensorWait(false) => self.open.stores = false,
+            _ => {}
+        }
+        match &e {
             Effect::Touch(..) | Effect::Commit(Stream::Copy) => self.apart = true,
             Effect::WarpSync | Effect::Bar(..) | Effect::ClusterArrive(_) | Effect::ClusterWait => self.apart = false,
             Effect::WaitGroup(Stream::Wgmma, _) | Effect::TensorWait(_) => self.apart = false,
             _ => {}
         }
         if self.dry > 0 {
+            return Ok(());
+        }
+        // It orders nothing here, so whether it is executed does not matter.
+        if self.unsure > 0 && e == Effect::Fence(Fence::Cta) {
             return Ok(());
         }
         if self.unsure > 0 && !matches!(e, Effect::Touch(..)) {
@@ -142,7 +153,7 @@ impl Walk<'_, '_> {
         match i.op.as_str() {
             "setp" => {
                 let (p, q) = (self.operand(i.arg(1))?, self.operand(i.args.get(2).unwrap_or(&Arg::Sink))?);
-                let mut v = self.each(&[p, q], |a, x| compare(a, i, x[0], x[1]), "a comparison of data");
+                let mut v = self.result(at, i, &[p, q], |a, x| compare(a, i, x[0], x[1]), "a comparison of data");
                 if let Some(c) = i.args.get(3) {
                     let op = if i.has("and") {
                         Some(Op::Both)
@@ -243,7 +254,7 @@ impl Walk<'_, '_> {
                 let known = matches!(to, Arg::Reg(_)) && !i.args.iter().any(|a| matches!(a, Arg::Float | Arg::List(_)));
                 let why = format!("`{}` at line {}", i.name(), i.line);
                 let v = if known {
-                    self.each(&args, |a, x| apply(a, i, x), &why)
+                    self.result(at, i, &args, |a, x| apply(a, i, x), &why)
                 } else if args.iter().all(|v| matches!(v, Val::Uni(_))) {
                     Val::Uni(self.s.arena.opaque(why.clone()))
                 } else {
@@ -342,14 +353,19 @@ impl Walk<'_, '_> {
         if i.has("param") {
             let Arg::Mem { base, offset, .. } = from else { return Ok(()) };
             let index = match &**base {
-                Arg::Name(n) => self.s.entry.params.iter().position(|p| p.name == *n),
-                _ => None,
+                Arg::Name(n) => self.s.entry.params.iter().position(|p| p.name == *n).map(|p| (p as u16, *offset)),
+                base => {
+                    let v = self.operand(base)?;
+                    self.parameter_at(&v).map(|(p, at)| (p, at + *offset))
+                }
             };
+            let index = index.and_then(|(p, at)| Some((p, u32::try_from(at).ok()?)));
             for (n, a) in list.iter().enumerate() {
-                let given = index.and_then(|p| self.argument(p as u16, *offset as u32 + n as u32 * size));
-                let t = match index {
+                let place = index.map(|(p, at)| (p, at + n as u32 * size));
+                let given = place.and_then(|(p, at)| self.argument(p, at));
+                let t = match place {
                     _ if given.is_some() => self.s.arena.int(given.unwrap_or_default()),
-                    Some(p) => self.s.arena.atom(Atom::Param(p as u16, *offset as u32 + n as u32 * size)),
+                    Some((p, at)) => self.s.arena.atom(Atom::Param(p, at)),
                     None => self.s.arena.opaque(why.clone()),
                 };
                 self.set_arg(a, Val::Uni(t));

@@ -36,13 +36,14 @@ pub(super) fn trip_symbols(
     let tree: Vec<Merged> = tree.iter().map(|n| replaced(s, n, &mut f)).collect();
     let mut list = Vec::new();
     counts(&tree, &mut list);
-    let bases = self::bases(s, &tree);
     for (_, atom) in &sums {
         if list.iter().any(|t| s.arena.mentions(*t, |a| s.arena.node(*atom) == &Node::Atom(a))) {
             names.symbol(*atom, "trips".into());
             names.trips.insert(*atom);
         }
     }
+    let tree = super::residues::split(s, names, tree, &mut stands_for);
+    let bases = self::bases(s, &tree);
     for t in bases {
         if s.arena.constant(t).is_some() || names.covered(&s.arena, t) {
             continue;
@@ -56,7 +57,7 @@ pub(super) fn trip_symbols(
 }
 
 /// The terms that all loop bounds depend on, smallest first.
-fn bases(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Term> {
+pub(super) fn bases(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Term> {
     let mut list = Vec::new();
     counts(tree, &mut list);
     let mut bases: Vec<Term> = list.iter().map(|t| base(&mut s.arena, *t)).collect();
@@ -100,7 +101,7 @@ fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
     found.into_iter().map(|(t, _)| t).collect()
 }
 
-fn counts(tree: &[Merged], list: &mut Vec<Term>) {
+pub(super) fn counts(tree: &[Merged], list: &mut Vec<Term>) {
     for n in tree {
         match &n.kind {
             MergedKind::For(_, count, body) => {

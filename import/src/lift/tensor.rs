@@ -66,7 +66,7 @@ impl Walk<'_, '_> {
                 if load && !self.s.waits_for_loads {
                     let mut regs = Vec::new();
                     i.arg(0).each_reg(&mut |r| regs.push(r));
-                    self.loading.push(regs);
+                    self.loading.push(regs, &mut self.s.loads);
                 }
                 return Ok(!load);
             }
@@ -158,12 +158,9 @@ impl Walk<'_, '_> {
         let mut written = Vec::new();
         writes(i, &mut |r| written.push(r));
         let args = if written.is_empty() { &i.args[..] } else { i.args_from(1) };
-        for a in args {
-            a.each_reg(&mut |r| last = last.max(self.loading.iter().rposition(|l| l.contains(&r))));
-        }
+        args.iter().for_each(|a| a.each_reg(&mut |r| last = last.max(self.loading.newest(r))));
         let Some(n) = last.filter(|_| self.unsure == 0) else { return Ok(()) };
-        let all = n + 1 == self.loading.len();
-        self.loading.drain(..=n);
+        let all = self.loading.arrived(n);
         if all {
             self.s.assume(i.line, "`tcgen05.ld` has loaded a register when an instruction uses it, as this text has no `tcgen05.wait::ld`");
             self.push(at, 7, Effect::TensorWait(true))?;

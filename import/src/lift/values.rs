@@ -114,7 +114,16 @@ pub(super) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
         }
         "min" | "max" => {
             let (p, q) = (as_type(a, arg(0)?, ty), as_type(a, arg(1)?, ty));
-            a.op(if i.op == "min" { Op::Min } else { Op::Max }, &[p, q])
+            let op = if i.op == "min" { Op::Min } else { Op::Max };
+            let negative = |a: &Arena, t: Term| !signed && a.range(t).0 < 0;
+            match (negative(a, p), negative(a, q)) {
+                (false, false) => a.op(op, &[p, q]),
+                // As an unsigned number, a negative one is larger than any that is not: `min(i, i - n)` wraps a counter.
+                (false, true) if a.range(q).1 < 1 << 31 => unsigned_extreme(a, op, p, q),
+                (true, false) if a.range(p).1 < 1 << 31 => unsigned_extreme(a, op, q, p),
+                // Values of a launch are not negative where an unsigned instruction reads them.
+                _ => a.op(op, &[p, q]),
+            }
         }
         "div" | "rem" => {
             let (p, q) = (as_type(a, arg(0)?, ty), as_type(a, arg(1)?, ty));
@@ -174,6 +183,17 @@ pub(super) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
         _ => return None,
     };
     Some(if i.has("wide") { t } else { fit(a, t, bits.max(2)) }).map(|t| if bits == 1 { boolean(a, t) } else { t })
+}
+
+/// The smaller or larger of unsigned numbers, of which the second is negative where it wraps.
+fn unsigned_extreme(a: &mut Arena, op: Op, p: Term, q: Term) -> Term {
+    let (plain, fits) = (a.op(op, &[p, q]), a.ge(q));
+    if op == Op::Max {
+        return a.cond(fits, plain, q);
+    }
+    let least = a.cond(fits, plain, p);
+    let zero = a.int(0);
+    a.op(Op::Max, &[least, zero])
 }
 
 fn boolean(a: &mut Arena, t: Term) -> Term {
@@ -237,7 +257,7 @@ fn high(a: &mut Arena, p: Term, q: Term, (bits, signed): (u32, bool)) -> Option<
         _ => (m, false),
     };
     let (m, b) = (a.int(m), a.int(if signed { -(bits as i64) } else { bits as i64 }));
-    let t = a.intern(crate::symbolic::Node::Op(Op::MulHigh, std::rc::Rc::new([x, m, b])));
+    let t = a.op(Op::MulHigh, &[x, m, b]);
     Some(if less { a.sub(t, x) } else { t })
 }
 

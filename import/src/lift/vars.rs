@@ -28,7 +28,14 @@ impl Shared<'_> {
         let list = self.var_sets.entry(var).or_default();
         if !list.contains(&t) {
             list.push(t);
+            self.settled = false;
         }
+    }
+
+    /// Records all values that a variable is set to.
+    pub(super) fn sets_all(&mut self, var: u32, list: Vec<Term>) {
+        self.settled &= self.var_sets.get(&var) == Some(&list);
+        self.var_sets.insert(var, list);
     }
 
     /// Removes the variables of the previous warp.
@@ -36,6 +43,7 @@ impl Shared<'_> {
         for v in std::mem::take(&mut self.var_sets).into_keys() {
             self.arena.bound_var(v, None);
         }
+        self.settled = true;
     }
 
     /// Stores the values of the variables of the warp that was walked.
@@ -51,6 +59,11 @@ impl Shared<'_> {
     /// Computes the values of all variables again. Variables replace the values that a loop carried before it was
     /// solved.
     pub(super) fn settle(&mut self, with: &FxHashMap<Term, Term>) {
+        let carried = |t: &Term| self.arena.mentions(*t, |a| matches!(a, Atom::Carried(..)));
+        if self.settled && !self.var_sets.values().flatten().any(carried) {
+            return;
+        }
+        self.settled = true;
         let vars: Vec<u32> = self.var_sets.keys().copied().collect();
         for v in &vars {
             let list = self.var_sets[v].clone();
@@ -59,33 +72,39 @@ impl Shared<'_> {
         }
         let mut values: Values = vars.iter().map(|v| (*v, BTreeSet::new())).collect();
         let mut lost: BTreeSet<u32> = BTreeSet::new();
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for v in &vars {
-                if lost.contains(v) {
-                    continue;
-                }
-                for t in self.var_sets[v].clone() {
-                    let new = self.possible(t, &values, &mut FxHashMap::default());
-                    let Some(new) = new else {
-                        lost.insert(*v);
-                        values.remove(v);
-                        changed = true;
-                        break;
-                    };
-                    let all = values.entry(*v).or_default();
-                    for x in new.iter() {
-                        changed |= all.insert(*x);
+        // Variables that read each variable: only these are computed again where it changes.
+        let mut readers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for v in &vars {
+            for t in &self.var_sets[v] {
+                self.arena.each_atom(*t, &mut |a| {
+                    if let Atom::Var(x) = a {
+                        readers.entry(x).or_default().push(*v);
                     }
-                    if all.len() > VALUES {
-                        lost.insert(*v);
-                        values.remove(v);
-                        changed = true;
-                        break;
-                    }
+                });
+            }
+        }
+        let mut open: BTreeSet<u32> = vars.iter().copied().collect();
+        while let Some(v) = open.pop_first() {
+            if lost.contains(&v) {
+                continue;
+            }
+            let mut all = values[&v].clone();
+            let mut known = true;
+            for t in self.var_sets[&v].clone() {
+                match self.possible(t, &values, &mut FxHashMap::default()) {
+                    Some(new) => all.extend(new.iter()),
+                    None => known = false,
                 }
             }
+            if !known || all.len() > VALUES {
+                lost.insert(v);
+                values.remove(&v);
+            } else if all.len() > values[&v].len() {
+                values.insert(v, all);
+            } else {
+                continue;
+            }
+            open.extend(readers.get(&v).into_iter().flatten());
         }
         for v in vars {
             let found = values.get(&v);

@@ -1,7 +1,7 @@
 //! Walks the control flow of one warp and records its operations.
 
 use crate::flow::{BlockId, Ending, ending};
-use crate::ptx::{Arg, Error, Inst, Reg};
+use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::{Arena, Facts, Term};
 
 use super::exits::{Exit, Side};
@@ -38,6 +38,8 @@ pub(super) struct Frame {
     pub(super) group: u32,
     /// Branches around it with a condition that differs by lane and is not tracked.
     pub(super) unsure: u32,
+    /// Accesses to tensor memory that may be open at an exit.
+    pub(super) open: super::optional::OpenTensor,
 }
 
 /// The state of the walk of one warp.
@@ -72,11 +74,13 @@ pub(super) struct Walk<'s, 'a> {
     /// The waits of the warp so far, as a number from [`Shared::histories`].
     pub(super) history: u32,
     /// Registers of each `tcgen05.ld` that no operation has waited for, in a text that never waits.
-    pub(super) loading: Vec<Vec<Reg>>,
+    pub(super) loading: super::optional::Loading,
     /// What it has issued and loaded, in a program that is timed.
     pub(super) issued: super::timed::Issued,
-    /// Whether there were none of them at the branch whose sides were walked last.
-    pub(super) loaded_before: bool,
+    /// Loads and stores of tensor memory that no `tcgen05.wait` may have followed yet.
+    pub(super) open: super::optional::OpenTensor,
+    /// The same at the branch whose sides were walked last.
+    pub(super) open_before: super::optional::OpenTensor,
     /// How often the warp has passed each barrier of all threads outside of loops and conditions.
     pub(super) passed: std::collections::BTreeMap<i64, usize>,
     /// The barrier of all threads that the warp passed last, and how often, if it has not waited since.
@@ -310,7 +314,8 @@ impl<'a> Walk<'_, 'a> {
         let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
         let (facts, regs, lanes) = (self.facts.clone(), self.regs.clone(), self.lanes);
         let (loading, history) = (std::mem::take(&mut self.loading), self.history);
-        let (mut sides, mut left, mut histories) = (Vec::new(), Vec::new(), Vec::new());
+        let (open, mut open_after) = (self.open, super::optional::OpenTensor::default());
+        let (mut sides, mut left, mut histories) = (Vec::new(), super::optional::Loading::default(), Vec::new());
         for (to, holds) in [(taken, true), (falls, false)] {
             let mut known = facts.clone();
             self.s.arena.learn(cond, holds, &mut known);
@@ -318,7 +323,7 @@ impl<'a> Walk<'_, 'a> {
             self.regs = regs.clone();
             self.lanes = lanes;
             self.loading = loading.clone();
-            self.history = history;
+            (self.history, self.open) = (history, open);
             let outer = std::mem::take(&mut self.nodes);
             self.outer.push(outer);
             let holds = if holds { cond } else { self.s.arena.not(cond) };
@@ -331,13 +336,14 @@ impl<'a> Walk<'_, 'a> {
             let nodes = std::mem::replace(&mut self.nodes, outer);
             let regs = std::mem::take(&mut self.regs);
             sides.push(Side { end, nodes, regs, facts: self.facts.clone(), lanes: self.lanes });
-            left.extend(std::mem::take(&mut self.loading));
+            left = left.or(std::mem::take(&mut self.loading));
+            open_after = open_after.or(self.open);
             histories.push(self.history);
         }
         self.remember_either(at, cond, &histories);
-        self.loaded_before = loading.is_empty();
-        left.dedup();
-        self.loading = left;
+        self.open_before = open;
+        self.open_before.loads |= !loading.is_empty();
+        (self.loading, self.open) = (left, open_after);
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
         if self.peeks(cond) {
             return self.peeked(inst, a, b);

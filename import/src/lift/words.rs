@@ -4,11 +4,22 @@
 //! the same address, and the same waits before it. A write between the two reads would have no order with one of them,
 //! and the verifier would report a race. All other reads have separate values.
 
-use crate::ptx::Inst;
-use crate::symbolic::{Atom, Op, Term};
+use crate::ptx::{Arg, Inst};
+use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
 use super::tree::{Effect, Val};
 use super::walk::Walk;
+
+/// Whether a term reads a word that the kernel may change.
+fn reads_words(a: &Arena, t: Term) -> bool {
+    match a.node(t) {
+        Node::Const(_) | Node::Atom(_) => false,
+        Node::Sum(_, parts) => parts.iter().any(|(x, _)| reads_words(a, *x)),
+        Node::Op(Op::Load, args) if a.constant(args[0]).is_some_and(|at| at >= WORDS) => true,
+        Node::Op(_, args) => args.iter().any(|x| reads_words(a, *x)),
+        Node::Table(i, ..) => reads_words(a, *i),
+    }
+}
 
 /// The identity of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +38,9 @@ pub(super) struct Word {
 
 /// Where words are placed in the address range of global memory.
 const WORDS: i64 = 1 << 59;
+
+/// Where functions of values of the launch are placed there.
+const FUNCTIONS: i64 = 1 << 58;
 
 impl Walk<'_, '_> {
     /// Adds an operation to the history of the warp's waits.
@@ -79,6 +93,43 @@ impl Walk<'_, '_> {
             return Val::Uni(of(self, 0));
         }
         Val::of(std::array::from_fn(|l| of(self, l as u32)))
+    }
+
+    /// The result of an instruction on the values of each lane. If it is not tracked and the operands are values of the
+    /// launch, it is a function of these values without a meaning: equal operands give equal results.
+    pub(super) fn result(
+        &mut self,
+        at: usize,
+        i: &Inst,
+        args: &[Val],
+        mut f: impl FnMut(&mut Arena, &[Term]) -> Option<Term>,
+        why: &str,
+    ) -> Val {
+        // The values of floating-point constants are not read: such an instruction is a function of its own.
+        let own = i.args.iter().any(|a| matches!(a, Arg::Float)).then_some(at);
+        let next = self.s.functions.len() as i64;
+        let id = *self.s.functions.entry((i.name(), own)).or_insert(next);
+        let function = |a: &mut Arena, x: &[Term]| {
+            let mut any = false;
+            let mut of_launch = |y: Atom| {
+                any = true;
+                matches!(y, Atom::Param(..) | Atom::Place(_))
+            };
+            let read = x.iter().zip(i.args_from(1)).filter(|(_, a)| !matches!(a, Arg::Float)).map(|(t, _)| *t);
+            let read: Vec<Term> = read.collect();
+            let known = read.iter().all(|t| {
+                let mut all = true;
+                a.each_atom(*t, &mut |y| all &= of_launch(y));
+                all && !reads_words(a, *t)
+            });
+            if !known || !any {
+                return None;
+            }
+            let name = a.int(FUNCTIONS + id);
+            let all: Vec<Term> = std::iter::once(name).chain(read).collect();
+            Some(a.op(Op::Load, &all))
+        };
+        self.each(args, |a, x| f(a, x).or_else(|| function(a, x)), why)
     }
 
     fn word(&mut self, word: Word) -> Term {

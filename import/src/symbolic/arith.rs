@@ -199,11 +199,13 @@ impl Arena {
 
     /// Division by a constant as a multiplication with a magic number: `x * m / 2^s`.
     fn magic(&mut self, k: i64, parts: &[(Term, i64)], c: i64) -> Option<Term> {
-        if !(c as u64).is_power_of_two() || c < 1 << 16 {
+        if !(c as u64).is_power_of_two() || c < 16 {
             return None;
         }
+        // Factors of two belong to the dividend: a counter that grows by two.
         let m = parts.iter().fold(k, |g, (_, x)| gcd(g, *x));
-        if m < 1 << 12 || m % 2 == 0 {
+        let m = m >> m.trailing_zeros();
+        if m < 3 {
             return None;
         }
         let x = self.sum(k / m, parts.iter().map(|(t, x)| (*t, x / m)).collect());
@@ -235,6 +237,23 @@ impl Arena {
         let minus = self.int(-1);
         let sign = self.op(Op::IfNegative, &[x, minus]);
         Some(self.add(quotient, sign))
+    }
+
+    /// The high half of a product of numbers with this many bits, negative where they are signed.
+    pub(super) fn mul_high(&mut self, x: Term, m: Term, bits: Term) -> Term {
+        if let (Some(v), Some(by), Some(b)) = (self.constant(x), self.constant(m), self.constant(bits))
+            && b.abs() == 32
+        {
+            let v = if b < 0 { v as i32 as i128 } else { v as u32 as i128 };
+            return self.int(((v * by as i128) >> 32) as i64);
+        }
+        let small = self.range(x).0 >= 0 && self.range(x).1 < 1 << 31;
+        if let (true, Some(by), Some(-32 | 32)) = (small, self.constant(m), self.constant(bits))
+            && let Some(t) = self.magic_of(x, by as i128, 1 << 32)
+        {
+            return t;
+        }
+        self.intern(Node::Op(Op::MulHigh, Rc::new([x, m, bits])))
     }
 
     /// Remainder of floor division.

@@ -230,6 +230,16 @@ impl Arena {
             (Some(x), Some(0)) => return self.scale(c, x),
             _ => {}
         }
+        // Choices that differ by a constant are one choice and a constant: one side becomes 0.
+        let k = match (self.constant(a), self.constant(b)) {
+            (Some(k), None) | (None, Some(k)) => k,
+            _ => 0,
+        };
+        if k != 0 {
+            let (a, b) = (self.plus(a, -k), self.plus(b, -k));
+            let t = self.cond(c, a, b);
+            return self.plus(t, k);
+        }
         self.intern(Node::Op(Op::If, Rc::new([c, a, b])))
     }
 

@@ -5,6 +5,7 @@
 
 mod arith;
 mod boolean;
+mod points;
 mod range;
 mod table;
 
@@ -143,10 +144,14 @@ pub struct Arena {
     var_ranges: FxHashMap<u32, (i64, i64)>,
     /// Largest values of counters, where they are known.
     counter_ranges: FxHashMap<u32, i64>,
+    /// Bounds of symbols, where they are known.
+    symbol_ranges: FxHashMap<u32, (i64, i64)>,
     /// Largest values of coordinates of the CTA, where the grid is known.
     place_ranges: FxHashMap<Place, i64>,
     /// Bounds of terms that were looked up, under the bounds of variables and counters.
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
+    /// Values of terms that were enumerated; none where there are too many.
+    noted: FxHashMap<Term, Option<Rc<[i64]>>>,
     /// The reason for each opaque value.
     pub why: FxHashMap<u32, String>,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
@@ -217,6 +222,12 @@ impl Arena {
     /// The bounds of a variable, where they are known.
     pub fn var_bounds(&self, v: u32) -> Option<(i64, i64)> {
         self.var_ranges.get(&v).copied()
+    }
+
+    /// Sets the bounds of a symbol.
+    pub fn bound_symbol(&mut self, symbol: u32, bounds: (i64, i64)) {
+        self.symbol_ranges.insert(symbol, bounds);
+        self.ranges.borrow_mut().clear();
     }
 
     /// Sets the largest value of a coordinate of the CTA.
@@ -426,6 +437,7 @@ impl Arena {
             (Op::Either, [a, b]) => self.either(*a, *b),
             (Op::If, [c, a, b]) => self.cond(*c, *a, *b),
             (Op::IfNegative, [a, b]) => self.if_negative(*a, *b),
+            (Op::MulHigh, [x, m, bits]) => self.mul_high(*x, *m, *bits),
             (Op::Shl, [a, b]) => match self.constant(*b) {
                 Some(s @ 0..=62) => self.scale(*a, 1 << s),
                 _ => self.intern(Node::Op(op, args.into())),

@@ -27,6 +27,7 @@ impl Arena {
                 Atom::Place(Place::Ctas(_) | Place::Clusters(_)) => (1, (1 << 31) - 1),
                 Atom::Counter(h) => (0, self.counter_ranges.get(h).copied().unwrap_or((1 << 31) - 1)),
                 Atom::Place(p) => (0, self.place_ranges.get(p).copied().unwrap_or((1 << 31) - 1)),
+                Atom::Symbol(n) => self.symbol_ranges.get(n).copied().unwrap_or((-FAR, FAR)),
                 Atom::Var(v) => self.var_ranges.get(v).copied().unwrap_or((-FAR, FAR)),
                 _ => (-FAR, FAR),
             },
@@ -80,7 +81,12 @@ impl Arena {
                 _ => (-FAR, FAR),
             },
             Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either => (0, 1),
-            Op::If => (at(1).0.min(at(2).0), at(1).1.max(at(2).1)),
+            Op::If => {
+                // Where the condition is that the value is not negative, it is not.
+                let same = matches!(self.node(args[0]), Node::Op(Op::Ge, x) if x[0] == args[1]);
+                let least = if same { at(1).0.max(0) } else { at(1).0 };
+                (least.min(at(2).0), at(1).1.max(at(2).1))
+            }
             Op::IfNegative => (at(1).0.min(0), at(1).1.max(0)),
             Op::Trips => (0, (1 << 31) - 1),
             Op::Mul => match (at(0), at(1)) {

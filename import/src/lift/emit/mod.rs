@@ -72,8 +72,10 @@ pub(super) struct Done {
 
 impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     pub(super) fn new(s: &'e mut Shared<'a>, names: Names, plan: &'s Plan, warps: u32, text: &str, file: &str) -> Self {
+        let free = |(t, line): &(Term, u32)| Free { symbol: names.symbols[t], line: *line };
         Emit {
             s,
+            free: names.bits.iter().map(free).collect(),
             names,
             plan,
             warps,
@@ -84,7 +86,6 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
             sites: Vec::new(),
             site_of: BTreeMap::new(),
             loops: Vec::new(),
-            free: Vec::new(),
             read_at: BTreeMap::new(),
             inits: BTreeMap::new(),
             lane: BTreeMap::new(),
@@ -219,7 +220,54 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         Ok(())
     }
 
+    /// A symbol for a condition over the launch, both outcomes of which are tried.
+    fn free_symbol(&mut self, at: usize, c: Term) -> Expr {
+        let line = self.s.entry.code[at].line;
+        let e = self.names.symbol(c, format!("cond_{line}"));
+        if let Expr::Param(symbol) = e
+            && !self.free.iter().any(|f| f.symbol == symbol)
+        {
+            self.free.push(Free { symbol, line });
+        }
+        e
+    }
+
+    /// Whether the symbols that a condition reads are trip counts and bits of sizes, and all of these symbols.
+    fn only_trips(&mut self, c: Term) -> (bool, BTreeSet<Term>) {
+        let (mut only_trips, mut read) = (true, BTreeSet::new());
+        self.leaves(c, &mut |e, t| {
+            only_trips &= e.names.trips.contains(&t) || e.names.bits.iter().any(|(b, _)| *b == t);
+            read.insert(t);
+        });
+        (only_trips, read)
+    }
+
+    /// Comparisons over the launch in an expression are free where trip counts do not decide them: a register that has
+    /// one value behind a branch and another beside it.
+    fn free_comparisons(&mut self, at: usize, t: Term) {
+        use crate::symbolic::{Node, Op};
+        if self.names.symbols.contains_key(&t) || self.s.timing.is_some() {
+            return;
+        }
+        match self.s.arena.node(t).clone() {
+            Node::Op(Op::Ge | Op::Eq, _) if self.of_launch(t) => {
+                if !self.only_trips(t).0 {
+                    self.free_symbol(at, t);
+                }
+            }
+            Node::Op(_, args) => args.iter().for_each(|x| self.free_comparisons(at, *x)),
+            Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| self.free_comparisons(at, *x)),
+            Node::Table(i, ..) => self.free_comparisons(at, i),
+            Node::Const(_) | Node::Atom(_) => {}
+        }
+    }
+
+    fn of_launch(&self, t: Term) -> bool {
+        !self.s.arena.mentions(t, |x| matches!(x, Atom::Counter(_) | Atom::Var(_)))
+    }
+
     fn expr(&mut self, at: usize, t: Term) -> Result<Expr, Error> {
+        self.free_comparisons(at, t);
         let before = self.names.order.len();
         match self.names.expr(&mut self.s.arena, t) {
             Some(e) => {
@@ -263,13 +311,8 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
 
     /// A condition. If it reads the launch and trip counts do not decide it, it is free: both values are tried.
     fn branch(&mut self, at: usize, c: Term, a: &[Merged], b: &[Merged], now: Set) -> Result<(), Error> {
-        let launch = !self.s.arena.mentions(c, |x| matches!(x, Atom::Counter(_) | Atom::Var(_)));
-        let mut only_trips = true;
-        let mut read = BTreeSet::new();
-        self.leaves(c, &mut |e, t| {
-            only_trips &= e.names.trips.contains(&t);
-            read.insert(t);
-        });
+        let launch = self.of_launch(c);
+        let (only_trips, read) = self.only_trips(c);
         let at_inst = at;
         // A trip count below 0 means 0. A condition that tells such counts apart is not a condition over trip counts.
         for t in read.iter().filter(|_| launch) {
@@ -288,12 +331,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
                 crate::symbolic::Node::Op(crate::symbolic::Op::Not, args) => (args[0], true),
                 _ => (c, false),
             };
-            let e = self.names.symbol(c, format!("cond_{}", self.s.entry.code[at].line));
-            if let Expr::Param(p) = e
-                && !self.free.iter().any(|f| f.symbol == p)
-            {
-                self.free.push(Free { symbol: p, line: self.s.entry.code[at].line });
-            }
+            let e = self.free_symbol(at, c);
             if flip { Expr::unary(warpline_sim::ir::Unary::Not, e) } else { e }
         } else {
             self.expr(at, c)?
