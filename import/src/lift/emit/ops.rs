@@ -224,7 +224,11 @@ impl Emit<'_, '_, '_> {
             }
             Effect::CopyArrive(bar, noinc) => IrOp::CpArrive { bar: self.bar(at, *bar, None)?, noinc: *noinc },
             Effect::Wait(bar, parity) => {
-                let parity = self.expr(at, *parity)?;
+                let parity = match self.expr(at, *parity)? {
+                    // A wait reads the lowest bit alone.
+                    Expr::Binary(Binary::Rem, pair) if pair.1 == Expr::Const(2) => pair.0,
+                    parity => parity,
+                };
                 IrOp::MbarWait { bar: self.bar(at, *bar, None)?, phase: Phase::Parity(parity) }
             }
             Effect::Bar(id, n, sync) => {
