@@ -223,6 +223,7 @@ fn source(s: &Shared<'_>, g: &Sets, v: u32, phase: Option<u32>) -> Option<Source
         None => BTreeSet::new(),
     };
     match vars(v)?.into_iter().collect::<Vec<_>>().as_slice() {
+        // It starts anew, or is a sequence of the launch.
         [] => of_phase.is_empty().then_some(None),
         [u] => {
             of_phase.remove(u);
@@ -236,8 +237,9 @@ fn source(s: &Shared<'_>, g: &Sets, v: u32, phase: Option<u32>) -> Option<Source
     }
 }
 
-/// The slot's counter and how far it is moved on; `None` in place of the counter where the ring starts anew.
-type Moved = (Option<u32>, i64);
+/// What a ring's counter is set to: a counter or another term, and what is added; `None` in place of the term where the
+/// ring starts anew.
+type Moved = (Option<Term>, i64);
 
 /// The counter that a slot and its phase are set from.
 fn moved(s: &mut Shared<'_>, g: &Sets, v: u32, ring: Ring, rings: &Rings) -> Option<Moved> {
@@ -260,6 +262,9 @@ fn moved(s: &mut Shared<'_>, g: &Sets, v: u32, ring: Ring, rings: &Rings) -> Opt
             vars.extend([u])
         }
     });
+    if vars.is_empty() {
+        return of_sequence(s, slot, phase, ring);
+    }
     let from = vars.iter().copied().find(|u| rings.contains_key(u))?;
     let other = rings[&from];
     if other.slots != ring.slots || ring.phase.is_some() && other.phase.is_none() {
@@ -285,7 +290,55 @@ fn moved(s: &mut Shared<'_>, g: &Sets, v: u32, ring: Ring, rings: &Rings) -> Opt
         }
         by = Some(moved);
     }
+    let from = s.arena.atom(Atom::Var(from));
     Some((Some(from), by?))
+}
+
+/// A slot and a phase that are sequences of one number, such as the iterations of a loop that has ended.
+fn of_sequence(s: &mut Shared<'_>, slot: Term, phase: Option<Term>, ring: Ring) -> Option<Moved> {
+    let index = |s: &Shared<'_>, t: Term| {
+        let (_, parts) = s.arena.parts(t);
+        match *parts {
+            [(x, _)] => match s.arena.node(x) {
+                Node::Table(i, first, _) if first.is_empty() => Some(*i),
+                _ => None,
+            },
+            _ => None,
+        }
+    };
+    let x = index(s, slot)?;
+    if phase.is_some_and(|p| s.arena.constant(p).is_none() && index(s, p) != Some(x)) {
+        return None;
+    }
+    let all = ring.slots * if ring.phase.is_some() { 2 } else { 1 };
+    let mut by = None;
+    // Twice around: a longer sequence is none of this ring.
+    for n in 0..2 * all {
+        let number = s.arena.int(n);
+        let at = |s: &mut Shared<'_>, t: Term| {
+            let t = s.arena.replace(t, &FxHashMap::from_iter([(x, number)]), &mut FxHashMap::default());
+            s.arena.constant(t)
+        };
+        let mut value = at(s, slot)?;
+        if let Some(p) = phase {
+            value += ring.slots * at(s, p)?;
+        }
+        let moved = (value - n).rem_euclid(all);
+        if !(0..all).contains(&value) || by.is_some_and(|k| k != moved) {
+            return None;
+        }
+        by = Some(moved);
+    }
+    // Each sequence has a cycle that divides what was compared.
+    let cycles = [Some(slot), phase];
+    let fits = |t: Term| {
+        let (_, parts) = s.arena.parts(t);
+        parts.iter().all(|(x, _)| match s.arena.node(*x) {
+            Node::Table(_, _, cycle) => all % cycle.len() as i64 == 0,
+            _ => true,
+        })
+    };
+    cycles.into_iter().flatten().all(fits).then_some((Some(x), by?))
 }
 
 /// Slots that are set at a place to something else than a ring moved on.
@@ -312,10 +365,7 @@ fn rewritten(s: &mut Shared<'_>, list: Vec<Merged>, rings: &Rings, memo: &mut Fx
                     }
                     let t = match rings.get(&v).and_then(|r| moved(s, &sets, v, *r, rings)) {
                         Some((None, first)) => s.arena.int(first),
-                        Some((Some(u), by)) => {
-                            let u = s.arena.atom(Atom::Var(u));
-                            s.arena.plus(u, by)
-                        }
+                        Some((Some(t), by)) => s.arena.plus(t, by),
                         None => term(s, t, rings, memo),
                     };
                     out.push(Merged { kind: MergedKind::Set(v, t), ..n.clone() });

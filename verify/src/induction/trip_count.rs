@@ -201,6 +201,9 @@ impl Outer {
             return Some(Outer { symbol: handed, step: 1, value, bound: value, den: 1, handed: true });
         }
         let (symbol, more) = plus_constant(first.bound.as_ref()?)?;
+        if more != 0 && !counts(prog, symbol) {
+            return None;
+        }
         if slope(prog, &Expr::Param(symbol), p).is_none_or(|s| s.num != 0) {
             return None;
         }
