@@ -88,10 +88,9 @@ fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
         }
     }
     found.retain(|(x, of)| of.contains(x) || of.len() > 1);
-    let mut never_negative = false;
     found.retain(|(x, of)| {
         let key = s.arena.parts(*x).1;
-        let agree = of.iter().all(|t| {
+        of.iter().all(|t| {
             let mut at = |v: i64| {
                 let v = s.arena.int(v);
                 let t = with_atoms(&mut s.arena, *t, &[(key.clone(), v)], &mut FxHashMap::default());
@@ -102,15 +101,8 @@ fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
                 (Some(x), Some(y)) => x.max(0) == y.max(0),
                 _ => true,
             })
-        });
-        // A size of arguments alone, of which a remainder is a bound, too.
-        let size = !s.arena.mentions(*x, |a| !matches!(a, Atom::Param(..)));
-        never_negative |= !agree && size;
-        agree || size
+        })
     });
-    if never_negative {
-        s.assume(s.entry.line, "sizes that set trip counts are not negative");
-    }
     found.sort_by_key(|(t, _)| (s.arena.size(*t), *t));
     found.into_iter().map(|(t, _)| t).collect()
 }
