@@ -34,6 +34,7 @@ mod slice;
 mod solve;
 mod special;
 mod step;
+mod steps;
 mod symbols;
 mod tensor;
 mod timed;
@@ -42,6 +43,7 @@ mod unread;
 mod values;
 mod vars;
 mod walk;
+mod whole;
 mod words;
 
 use std::collections::BTreeMap;

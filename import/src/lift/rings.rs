@@ -160,7 +160,6 @@ fn found(s: &mut Shared<'_>, groups: &[Sets]) -> Rings {
     for (n, g) in groups.iter().enumerate() {
         g.iter().for_each(|(v, _)| at.entry(*v).or_default().push(n));
     }
-    // Variables that only keep a value for a moment have no bounds yet.
     for v in at.keys().filter(|v| s.arena.var_bounds(**v).is_none()).copied().collect::<Vec<_>>() {
         let terms = groups.iter().flatten().filter(|(u, _)| *u == v);
         let ranges: Vec<(i64, i64)> = terms.map(|(_, t)| s.arena.range(*t)).collect();
@@ -223,7 +222,6 @@ fn source(s: &Shared<'_>, g: &Sets, v: u32, phase: Option<u32>) -> Option<Source
         None => BTreeSet::new(),
     };
     match vars(v)?.into_iter().collect::<Vec<_>>().as_slice() {
-        // It starts anew, or is a sequence of the launch.
         [] => of_phase.is_empty().then_some(None),
         [u] => {
             of_phase.remove(u);
@@ -270,7 +268,6 @@ fn moved(s: &mut Shared<'_>, g: &Sets, v: u32, ring: Ring, rings: &Rings) -> Opt
     if other.slots != ring.slots || ring.phase.is_some() && other.phase.is_none() {
         return None;
     }
-    // The values after each value of the other ring.
     let turns = if ring.phase.is_some() { 2 } else { 1 };
     let all = ring.slots * turns;
     let mut by = None;
@@ -312,7 +309,6 @@ fn of_sequence(s: &mut Shared<'_>, slot: Term, phase: Option<Term>, ring: Ring) 
     }
     let all = ring.slots * if ring.phase.is_some() { 2 } else { 1 };
     let mut by = None;
-    // Twice around: a longer sequence is none of this ring.
     for n in 0..2 * all {
         let number = s.arena.int(n);
         let at = |s: &mut Shared<'_>, t: Term| {
@@ -329,7 +325,6 @@ fn of_sequence(s: &mut Shared<'_>, slot: Term, phase: Option<Term>, ring: Ring) 
         }
         by = Some(moved);
     }
-    // Each sequence has a cycle that divides what was compared.
     let cycles = [Some(slot), phase];
     let fits = |t: Term| {
         let (_, parts) = s.arena.parts(t);
