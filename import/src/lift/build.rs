@@ -116,6 +116,7 @@ fn program(
     let tree = super::flat::unflattened(&mut s, tree);
     let (tree, cut) = super::data::cut(&mut s, tree, everyone)?;
     let mut names = Names::default();
+    let tree = without_unread(&s, tree);
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
     let tree = without_unread(&s, tree);
     note_points(&mut s.arena, &tree);

@@ -140,16 +140,20 @@ impl Walk<'_, '_> {
         let rotated = !nodes.is_empty() && whole || (nodes.is_empty() && !solved.vars.is_empty());
         let mut sets = Vec::new();
         let mut shadows: FxHashMap<Term, u32> = FxHashMap::default();
-        let own: Vec<u32> = solved.vars.iter().map(|(_, v, _)| *v).collect();
+        let own: Vec<u32> = solved.vars.iter().map(|v| v.var).collect();
         // The iteration in which the loop is left.
         let mut with = FxHashMap::default();
         with.insert(counter, stays);
         let mut memo = FxHashMap::default();
         let mentions_own = |s: &Self, t: Term| s.s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if own.contains(&v)));
         let mut updates = Vec::new();
-        for (r, v, _) in &solved.vars {
-            if let Some(t) = back[*r as usize].as_ref().and_then(|x| x.uniform(self.lanes)) {
-                updates.push((*v, t));
+        for v in &solved.vars {
+            let value = |x: &Val| match v.lane {
+                Some(lane) => Some(x.at(usize::from(lane))),
+                None => x.uniform(self.lanes),
+            };
+            if let Some(t) = back[v.reg as usize].as_ref().and_then(value) {
+                updates.push((v.var, t));
             }
         }
         let mut all: Vec<Vec<Option<Val>>> = Vec::new();
@@ -194,8 +198,8 @@ impl Walk<'_, '_> {
                 nodes.push(Node { at: exits[0].at, part: 20, kind: Kind::Set(*id, *t) });
             }
             self.update(header, exits[0].at, &updates, &mut nodes);
-            for (n, (_, v, t)) in solved.vars.iter().enumerate() {
-                self.nodes.push(Node { at, part: 30 + n.min(100) as u8, kind: Kind::Set(*v, *t) });
+            for (n, v) in solved.vars.iter().enumerate() {
+                self.nodes.push(Node { at, part: 30 + n.min(100) as u8, kind: Kind::Set(v.var, v.first) });
             }
             let count = if rotated { self.s.arena.plus(stays, 1) } else { stays };
             if !nodes.is_empty() {

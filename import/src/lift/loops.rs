@@ -11,13 +11,25 @@ use super::slice::{acts, only_global, writes};
 use super::tree::{Node, Val};
 use super::walk::{Frame, Stop, Walk};
 
+/// A register that becomes a variable of the program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LoopVar {
+    pub(super) reg: Reg,
+    /// The lane whose value it is, or none where all lanes have one.
+    pub(super) lane: Option<u8>,
+    /// The variable.
+    pub(super) var: u32,
+    /// Its value before the loop.
+    pub(super) first: Term,
+}
+
 /// Registers at the start of an iteration, after the recurrences are solved.
 #[derive(Debug, Default)]
 pub(super) struct Solved {
     /// Values of loop-carried registers.
     pub(super) values: FxHashMap<Reg, Val>,
-    /// Registers that become variables of the program: register, variable, initial value.
-    pub(super) vars: Vec<(Reg, u32, Term)>,
+    /// Registers that become variables of the program.
+    pub(super) vars: Vec<LoopVar>,
 }
 
 impl Walk<'_, '_> {
@@ -30,26 +42,37 @@ impl Walk<'_, '_> {
         let header = flow.loops[l].header;
         let first_at = flow.blocks[header].first;
         let changed = self.changed(l);
-        let entry_regs = self.regs.clone();
+        let mut entry_regs = self.regs.clone();
         // Variables may change in the loop.
         self.s.arena.forget(&mut self.facts, |a| matches!(a, Atom::Var(_)));
         let entry_facts = self.facts.clone();
-        // First pass: an iteration as a function of the values that the previous one left.
         let mark = self.s.arena.opaque("a mark");
-        for r in &changed {
-            let Some(old) = &entry_regs[*r as usize] else { continue };
-            self.regs[*r as usize] = Some(match old {
-                Val::Uni(_) => Val::Uni(self.s.arena.atom(Atom::Carried(header as u32, *r, 0))),
-                Val::Lanes(_) => {
-                    Val::of(std::array::from_fn(|i| self.s.arena.atom(Atom::Carried(header as u32, *r, i as u8 + 1))))
-                }
-            });
-        }
         let lanes = self.lanes;
         let peeked = self.peeked_terms.clone();
         let (before, open) = (self.history, self.open);
-        self.remember((first_at, 0, 0));
-        let (stop, _, exits) = self.iteration(l, true)?;
+        // First pass: an iteration as a function of the values that the previous one left.
+        let (stop, exits) = loop {
+            for r in &changed {
+                let Some(old) = &entry_regs[*r as usize] else { continue };
+                self.regs[*r as usize] = Some(match old {
+                    Val::Uni(_) => Val::Uni(self.s.arena.atom(Atom::Carried(header as u32, *r, 0))),
+                    Val::Lanes(_) => Val::of(std::array::from_fn(|i| {
+                        self.s.arena.atom(Atom::Carried(header as u32, *r, i as u8 + 1))
+                    })),
+                });
+            }
+            self.remember((first_at, 0, 0));
+            let (stop, _, exits) = self.iteration(l, true)?;
+            if !self.widened(&changed, &mut entry_regs) {
+                break (stop, exits);
+            }
+            // Again, with a value of each lane for registers that only some lanes change.
+            self.regs = entry_regs.clone();
+            self.facts = entry_facts.clone();
+            self.lanes = lanes;
+            self.peeked_terms = peeked.clone();
+            (self.history, self.open) = (before, open);
+        };
         // What one iteration leaves open, the next one begins with.
         self.open = self.open.or(open);
         // An iteration begins behind all those before it.
@@ -112,6 +135,23 @@ impl Walk<'_, '_> {
         self.facts = entry_facts;
         self.lanes = lanes;
         self.close(l, nodes, exits, solved, back, stops)
+    }
+
+    /// Gives registers that an iteration leaves with different values in its lanes one value for each lane; says whether
+    /// there are any.
+    fn widened(&mut self, changed: &[Reg], entry: &mut [Option<Val>]) -> bool {
+        let mut any = false;
+        for r in changed {
+            let (Some(Val::Uni(first)), Some(back @ Val::Lanes(_))) = (&entry[*r as usize], &self.regs[*r as usize])
+            else {
+                continue;
+            };
+            if (0..32).all(|l| !self.opaque(back.at(l))) && !self.opaque(*first) {
+                entry[*r as usize] = Some(Val::Lanes(std::rc::Rc::new([*first; 32])));
+                any = true;
+            }
+        }
+        any
     }
 
     /// Bounds the counter of a loop with a known trip count.

@@ -25,15 +25,19 @@ mod optional;
 mod peek;
 mod possible;
 mod regions;
+mod reroll;
 mod reset;
 mod residues;
+mod rings;
 mod serial;
 mod shared;
+mod shuffle;
 mod sizes;
 mod slice;
 mod solve;
 mod special;
 mod step;
+mod steps;
 mod symbols;
 mod tensor;
 mod timed;
@@ -42,6 +46,7 @@ mod unread;
 mod values;
 mod vars;
 mod walk;
+mod whole;
 mod words;
 
 use std::collections::BTreeMap;
@@ -153,6 +158,16 @@ fn cluster(s: &mut Shared<'_>, launch: &Launch) -> Result<[u32; 3], Error> {
     Ok([2, 1, 1])
 }
 
+/// The block of a text that does not state one: a warpgroup where products need one, and a warp where the kernel does
+/// nothing that a proof looks at.
+fn implied_block(entry: &Entry) -> Option<[u32; 3]> {
+    let group = |i: &Inst| i.op == "wgmma" || i.op == "tcgen05" && i.has("ld");
+    if entry.code.iter().any(group) {
+        return Some([128, 1, 1]);
+    }
+    (!entry.code.iter().any(|i| slice::acts(i) && !slice::only_global(i))).then_some([32, 1, 1])
+}
+
 /// The operations of each warp.
 ///
 /// The list has the warps of the cluster's first CTA, then those of the second, and so on.
@@ -195,7 +210,7 @@ fn walked<'a>(
         message: message.into(),
         expected: expected.into(),
     };
-    let block = launch.block.or(entry.block).ok_or_else(|| {
+    let block = launch.block.or(entry.block).or(implied_block(entry)).ok_or_else(|| {
         here("the text does not say how many threads a block has", "`.reqntid` or `.maxntid`, or `--block`")
     })?;
     let threads = block.iter().product::<u32>();
@@ -254,6 +269,9 @@ fn walked<'a>(
     let warps = threads.div_ceil(32);
     if ctas > 16 || ctas * warps > MOST_WARPS {
         return Err(here("the cluster has too many warps", "at most 128 warps in a cluster"));
+    }
+    if launch.block.or(entry.block).is_none() && entry.code.iter().any(|i| slice::acts(i) && !slice::only_global(i)) {
+        shared.assume(entry.line, format!("a block has {threads} threads, as the text does not say (`--block`)"));
     }
     if entry.block_is_bound && launch.block.is_none() {
         shared.assume(entry.line, format!("blocks have the largest size that `.maxntid` allows, {threads} threads"));

@@ -29,6 +29,11 @@ impl Group {
     fn is_closed_to(&self, at: usize) -> bool {
         self.copies_first && self.expect.is_some() && self.copies.keys().all(|(i, _)| *i != at)
     }
+
+    /// Whether another instruction copies to the same place: the two are of different phases.
+    fn has_another(&self, at: usize, to: Term, by: (u32, u32)) -> bool {
+        self.expect.is_none() && self.copies.iter().any(|((i, t), all)| *i != at && *t == to && all.contains(&by))
+    }
 }
 
 /// A barrier of one CTA.
@@ -49,6 +54,7 @@ fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) 
 /// Finds the bytes of each copy; an error is an instruction and the reason. A CTA has `warps` warps.
 pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (usize, String)> {
     let mut groups: BTreeMap<Signalled, Vec<Group>> = BTreeMap::new();
+    let mut said: BTreeMap<Signalled, BTreeMap<usize, Option<i64>>> = BTreeMap::new();
     let mut sizes = Sizes::new();
     let mut starts: BTreeSet<i64> = BTreeSet::new();
     let mut bad = None;
@@ -65,7 +71,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                 }
                 for (dest, signalled) in deliveries(a, rank, *multicast, *cta) {
                     let list = groups.entry((*bar, signalled)).or_default();
-                    if list.last().is_none_or(|g| g.is_closed_to(at)) {
+                    if list.last().is_none_or(|g| g.is_closed_to(at) || g.has_another(at, *to, (rank, dest))) {
                         list.push(Group { copies_first: true, ..Group::default() });
                     }
                     if let Some(g) = list.last_mut() {
@@ -77,6 +83,8 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                 let cta = cta.and_then(|t| a.constant(t)).and_then(|c| u32::try_from(c).ok()).unwrap_or(rank);
                 let list = groups.entry((*bar, cta)).or_default();
                 let n = a.constant(*n);
+                let by_line = said.entry((*bar, cta)).or_default().entry(at).or_insert(Some(0));
+                *by_line = by_line.zip(n).map(|(x, y)| x + y);
                 match list.last_mut() {
                     // A copy may come before the `expect_tx` of its phase.
                     Some(g) if g.expect.is_none() => (g.expect, g.at) = (n, Some(at)),
@@ -94,6 +102,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
     if let Some(bad) = bad {
         return Err(bad);
     }
+    lend(a, &mut groups, &said);
     // Copies that no `expect_tx` follows are of the phase before.
     for list in groups.values_mut() {
         if list.len() > 1
@@ -116,6 +125,29 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
         }
     }
     Ok(sizes)
+}
+
+/// Copies whose bytes another role expects, on the same barriers in a loop of its own: each phase of these barriers has
+/// the bytes that every such `expect_tx` says. `said` has the bytes that each instruction expects.
+fn lend(
+    a: &Arena,
+    groups: &mut BTreeMap<Signalled, Vec<Group>>,
+    said: &BTreeMap<Signalled, BTreeMap<usize, Option<i64>>>,
+) {
+    let of = |bar: Term| addresses(a, bar).unwrap_or_default();
+    let mut expected: BTreeMap<(i64, u32), Vec<Option<i64>>> = BTreeMap::new();
+    for ((bar, cta), list) in said {
+        for x in of(*bar) {
+            expected.entry((x, *cta)).or_default().extend(list.values());
+        }
+    }
+    for ((bar, cta), list) in groups.iter_mut().filter(|(key, _)| !said.contains_key(key)) {
+        let mut all = of(*bar).into_iter().flat_map(|x| expected.get(&(x, *cta)).into_iter().flatten());
+        let Some(Some(n)) = all.next().copied() else { continue };
+        if all.all(|m| *m == Some(n)) {
+            list.iter_mut().for_each(|g| g.expect = Some(n));
+        }
+    }
 }
 
 /// A copy whose bytes are not known yet.

@@ -6,9 +6,15 @@ use crate::ptx::Reg;
 use crate::symbolic::{Arena, Atom, Node as TermNode, Op, Term};
 
 use super::effects_of::map_effect;
-use super::loops::Solved;
+use super::loops::{LoopVar, Solved};
 use super::tree::{Kind, Node, Val};
 use super::walk::Walk;
+
+/// The largest number of lanes in which a register becomes a variable.
+const FEW_LANES: usize = 2;
+
+/// First of the numbers that tell apart the variables of a register in each lane.
+const LANE: u32 = 500;
 
 /// The largest number of steps until a set of registers repeats.
 const STEPS: usize = 512;
@@ -216,7 +222,7 @@ impl Walk<'_, '_> {
         let a = &mut self.s.arena;
         // A value that depends on an opaque value is opaque.
         loop {
-            let bad = open.iter().position(|(_, lane, first, b)| {
+            let bad = open.iter().position(|(r, lane, first, b)| {
                 let opaque = |t: Term| {
                     a.mentions(t, |x| match x {
                         Atom::Opaque(_) => true,
@@ -224,7 +230,9 @@ impl Walk<'_, '_> {
                         _ => false,
                     })
                 };
-                *lane > 0 || opaque(*first) || opaque(*b)
+                // Few lanes do what the others do not, such as the one that issues copies.
+                let several = *lane > 0 && open.iter().filter(|o| o.0 == *r).count() > FEW_LANES;
+                several || opaque(*first) || opaque(*b)
             });
             let Some(n) = bad else { break };
             let (r, ..) = open[n];
@@ -234,15 +242,18 @@ impl Walk<'_, '_> {
         let _ = mark;
         let mut solved = Solved::default();
         let mut with = known.clone();
-        for (r, _, first, _) in &open {
-            let v = self.s.var(header, *r, 0);
-            let t = self.s.arena.atom(Atom::Var(v));
-            with.insert(self.s.arena.atom(Atom::Carried(header, *r, 0)), t);
-            solved.vars.push((*r, v, *first));
-            solved.values.insert(*r, Val::Uni(t));
+        let kind = |lane: u8| if lane == 0 { 0 } else { LANE + u32::from(lane) };
+        for (reg, lane, first, _) in &open {
+            let var = self.s.var(header, *reg, kind(*lane));
+            let t = self.s.arena.atom(Atom::Var(var));
+            with.insert(self.s.arena.atom(Atom::Carried(header, *reg, *lane)), t);
+            solved.vars.push(LoopVar { reg: *reg, lane: lane.checked_sub(1), var, first: *first });
+            if *lane == 0 {
+                solved.values.insert(*reg, Val::Uni(t));
+            }
         }
-        for (r, _, first, b) in &open {
-            let v = self.s.var(header, *r, 0);
+        for (r, lane, first, b) in &open {
+            let v = self.s.var(header, *r, kind(*lane));
             let b = self.s.arena.replace(*b, &with, &mut FxHashMap::default());
             self.s.sets_all(v, vec![*first, b]);
         }

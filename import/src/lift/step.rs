@@ -198,23 +198,7 @@ impl Walk<'_, '_> {
                 );
                 self.set_arg(to, v);
             }
-            "shfl" => {
-                let v = self.operand(i.arg(1))?;
-                let from = self.operand(i.arg(2))?.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
-                let v = match (from, &v) {
-                    (_, Val::Uni(_)) => v,
-                    (Some(l @ 0..=31), _) if i.has("idx") => Val::Uni(v.at(l as usize)),
-                    _ => self.opaque_lanes("another lane's value".into()),
-                };
-                match to {
-                    Arg::Pair(d, p) => {
-                        let yes = self.s.arena.int(1);
-                        self.set_arg(d, v);
-                        self.set_arg(p, Val::Uni(yes));
-                    }
-                    to => self.set_arg(to, v),
-                }
-            }
+            "shfl" => self.shuffle(i, to)?,
             "activemask" => {
                 let v = self.s.arena.int(self.lanes as i32 as i64);
                 self.set_arg(to, Val::Uni(v));
@@ -251,6 +235,14 @@ impl Walk<'_, '_> {
                 for a in i.args_from(1) {
                     args.push(self.operand(a)?);
                 }
+                let facts = self.facts.clone();
+                if i.op == "shr"
+                    && !super::values::type_of(i).1
+                    && self.divides(to)
+                    && let Some(v) = args.first().cloned()
+                {
+                    args[0] = self.each(&[v], |a, x| Some(a.positive_under(x[0], &facts)), "a shift");
+                }
                 let known = matches!(to, Arg::Reg(_)) && !i.args.iter().any(|a| matches!(a, Arg::Float | Arg::List(_)));
                 let why = format!("`{}` at line {}", i.name(), i.line);
                 let v = if known {
@@ -260,7 +252,6 @@ impl Walk<'_, '_> {
                 } else {
                     self.opaque_lanes(why.clone())
                 };
-                let facts = self.facts.clone();
                 let v = if i.op == "shr" { self.each(&[v], |a, x| Some(a.sign_under(x[0], &facts)), &why) } else { v };
                 match to {
                     Arg::Reg(r) => self.set(*r, v),
@@ -277,6 +268,11 @@ impl Walk<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the high half of a product with a register is computed, as for a division.
+    fn divides(&self, r: &Arg) -> bool {
+        self.s.entry.code.iter().any(|i| i.op == "mul" && i.has("hi") && i.args_from(1).contains(r))
     }
 
     /// `mov.b64 {lo, hi}, x` and `mov.b64 x, {lo, hi}`.

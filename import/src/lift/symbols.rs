@@ -10,6 +10,7 @@ use crate::symbolic::{Arena, Atom, Node, Op, Term};
 use super::effects_of::map_effect;
 use super::exprs::{Names, rounded_down};
 use super::merge::{Merged, MergedKind};
+use super::reroll::rerolled;
 use super::shared::Shared;
 
 /// The parts of a sum, and the atom that stands for it.
@@ -34,6 +35,12 @@ pub(super) fn trip_symbols(
     let mut memo = FxHashMap::default();
     let mut f = |a: &mut Arena, t: Term| with_atoms(a, t, &sums, &mut memo);
     let tree: Vec<Merged> = tree.iter().map(|n| replaced(s, n, &mut f)).collect();
+    let tree = if s.timing.is_none() {
+        let tree = rerolled(s, tree);
+        super::rings::counted(s, tree)
+    } else {
+        tree
+    };
     let mut list = Vec::new();
     counts(&tree, &mut list);
     for (_, atom) in &sums {
@@ -178,7 +185,7 @@ fn times(parts: &[(Term, i64)], sum: &[(Term, i64)]) -> Option<i64> {
 }
 
 /// A term in which atoms replace sums.
-fn with_atoms(a: &mut Arena, t: Term, sums: &[Sum], memo: &mut FxHashMap<Term, Term>) -> Term {
+pub(super) fn with_atoms(a: &mut Arena, t: Term, sums: &[Sum], memo: &mut FxHashMap<Term, Term>) -> Term {
     if sums.is_empty() {
         return t;
     }

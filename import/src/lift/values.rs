@@ -256,6 +256,14 @@ fn high(a: &mut Arena, p: Term, q: Term, (bits, signed): (u32, bool)) -> Option<
         (true, true, _) => return None,
         _ => (m, false),
     };
+    // Some products need no shift to be a quotient.
+    let factor = if bits == 64 { i128::from(m as u64) } else { i128::from(m) };
+    if !less
+        && a.range(x).0 >= 0
+        && let Some(t) = a.magic_of(x, factor, 1 << bits)
+    {
+        return Some(t);
+    }
     let (m, b) = (a.int(m), a.int(if signed { -(bits as i64) } else { bits as i64 }));
     let t = a.op(Op::MulHigh, &[x, m, b]);
     Some(if less { a.sub(t, x) } else { t })
@@ -286,6 +294,10 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
         }
         if negative && !signed {
             return None;
+        }
+        // The high half of a product of numbers below 2^31 and 2^32 has no sign.
+        if bits == 32 && wide.abs() == 32 && s == bits - 1 {
+            return Some(a.int(0));
         }
         let m = if wide.abs() == 64 { m as u64 as i128 } else { m as i128 };
         return a.magic_of(x, m, 1i128.checked_shl(wide.unsigned_abs() as u32 + s).filter(|p| *p > 0)?);

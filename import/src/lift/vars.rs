@@ -16,6 +16,12 @@ const VALUES: usize = 128;
 /// The largest number of combinations of values that are examined.
 const POINTS: usize = 4096;
 
+/// The upper bound of a variable with many values.
+const MANY: i64 = 1 << 61;
+
+/// The largest number of variables by way of which one is set to itself.
+const DEEPEST: u32 = 4;
+
 /// Values of variables.
 type Values = BTreeMap<u32, BTreeSet<i64>>;
 
@@ -70,8 +76,9 @@ impl Shared<'_> {
             let list = list.into_iter().map(|t| self.arena.replace(t, with, &mut FxHashMap::default())).collect();
             self.var_sets.insert(*v, list);
         }
-        let mut values: Values = vars.iter().map(|v| (*v, BTreeSet::new())).collect();
-        let mut lost: BTreeSet<u32> = BTreeSet::new();
+        let mut lost: BTreeSet<u32> = vars.iter().copied().filter(|v| self.grows(*v)).collect();
+        let kept = vars.iter().filter(|v| !lost.contains(v));
+        let mut values: Values = kept.map(|v| (*v, BTreeSet::new())).collect();
         // Variables that read each variable: only these are computed again where it changes.
         let mut readers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for v in &vars {
@@ -106,12 +113,54 @@ impl Shared<'_> {
             }
             open.extend(readers.get(&v).into_iter().flatten());
         }
-        for v in vars {
-            let found = values.get(&v);
-            match (lost.contains(&v), found.and_then(|l| l.first()), found.and_then(|l| l.last())) {
-                (false, Some(a), Some(b)) => self.arena.bound_var(v, Some((*a, *b))),
-                _ => self.arena.bound_var(v, None),
+        for v in &vars {
+            let found = values.get(v);
+            match (lost.contains(v), found.and_then(|l| l.first()), found.and_then(|l| l.last())) {
+                (false, Some(a), Some(b)) => self.arena.bound_var(*v, Some((*a, *b))),
+                _ => drop(lost.insert(*v)),
             }
+        }
+        self.never_negative(lost);
+    }
+
+    /// Whether a variable is set to itself plus a constant, perhaps by way of others.
+    fn grows(&self, v: u32) -> bool {
+        let mut open = vec![(v, 0i64, 0)];
+        while let Some((at, sum, depth)) = open.pop() {
+            let mut ways = self.var_sets.get(&at).cloned().unwrap_or_default();
+            while let Some(t) = ways.pop() {
+                let (k, parts) = self.arena.parts(t);
+                let [(x, 1)] = *parts else { continue };
+                let wraps = |t: Term| self.arena.mentions(t, |a| matches!(a, Atom::Var(_)));
+                if let (0, Node::Op(Op::If, args)) = (k, self.arena.node(x)) {
+                    // A condition over variables may begin a ring again.
+                    ways.extend(args[1..].iter().filter(|_| !wraps(args[0])));
+                    continue;
+                }
+                let Node::Atom(Atom::Var(u)) = *self.arena.node(x) else { continue };
+                let sum = sum.wrapping_add(k);
+                if u == v && sum != 0 {
+                    return true;
+                }
+                if u != v && depth < DEEPEST && open.len() < VALUES {
+                    open.push((u, sum, depth + 1));
+                }
+            }
+        }
+        false
+    }
+
+    /// Bounds variables with many values that are never negative, such as the number of all steps so far: no value that
+    /// such a variable is set to is negative while none of them is. The others have no bounds.
+    fn never_negative(&mut self, mut open: BTreeSet<u32>) {
+        for v in &open {
+            self.arena.bound_var(*v, Some((0, MANY)));
+        }
+        loop {
+            let negative = |v: &u32| self.var_sets[v].iter().any(|t| self.arena.range(*t).0 < 0);
+            let Some(v) = open.iter().copied().find(negative) else { return };
+            open.remove(&v);
+            self.arena.bound_var(v, None);
         }
     }
 

@@ -212,6 +212,19 @@ impl Arena {
         self.magic_of(x, m as i128, c as i128)
     }
 
+    /// The quotient of the larger of a number and zero, as the larger of the number's quotient and zero.
+    fn largest_last(&mut self, q: Term) -> Term {
+        let Node::Op(Op::Div, args) = self.node(q).clone() else { return q };
+        let Node::Op(Op::Max, of) = self.node(args[0]).clone() else { return q };
+        let (zero, by) = (self.int(0), args[1]);
+        if self.constant(by).is_none_or(|c| c <= 0) || !of.contains(&zero) {
+            return q;
+        }
+        let Some(x) = of.iter().copied().find(|t| *t != zero) else { return q };
+        let inner = self.div(x, by);
+        self.extreme(Op::Max, inner, zero)
+    }
+
     /// `x * m / p`, rounded down, as a division by a small number, if it is one for every x of 31 bits. For a negative x,
     /// it is one less than the quotient that rounds to zero.
     pub fn magic_of(&mut self, x: Term, m: i128, p: i128) -> Option<Term> {
@@ -221,13 +234,19 @@ impl Arena {
         let d = (p + m / 2) / m;
         let error = m * d - p;
         let (low, high) = self.range(x);
-        let most = high.min((1 << 31) - 1);
+        // A quotient is of a number of 31 bits.
+        let by = match self.node(x) {
+            Node::Op(Op::Div, args) => self.constant(args[1]).filter(|c| *c > 0).unwrap_or(1),
+            _ => 1,
+        };
+        let most = high.min(((1 << 31) - 1) / by);
         if d <= 1 || error < 0 || error * (most as i128) >= p {
             return None;
         }
         let by = self.int(i64::try_from(d).ok()?);
         if low >= 0 {
-            return Some(self.div(x, by));
+            let q = self.div(x, by);
+            return Some(self.largest_last(q));
         }
         // Without an error, a multiple of d would be its own quotient.
         if error == 0 || error << 31 > p {
@@ -469,9 +488,11 @@ impl Arena {
                 None => low == 0 || (most < 1 << low.trailing_zeros()),
             };
         }
-        // A constant above all bits of the other term.
+        // A constant without any bit that the other term may have.
         let (al, ah) = self.range(a);
-        self.constant(b).is_some_and(|v| al >= 0 && ah < 1i64 << v.trailing_zeros().min(62))
+        let Some(v) = self.constant(b).filter(|_| al >= 0 && ah < 1 << 61) else { return false };
+        let below = ((ah as u64 + 1).next_power_of_two() - 1) as i64;
+        v & (below & !((1i64 << zeros) - 1) | low) == 0
     }
 
     /// One side is a multiple of 2^s and a known number below it, the other a known number below 2^s.

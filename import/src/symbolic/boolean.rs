@@ -297,9 +297,10 @@ impl Arena {
     pub fn bounded(&self, x: Term, facts: &Facts) -> (i64, i64) {
         let (k, parts) = self.parts(x);
         let (mut low, mut high) = self.range(x);
-        let (key, negative) = keyed(&parts);
+        let (key, by) = keyed(&parts);
         if let Some((a, b)) = facts.bounds.get(&key) {
-            let (a, b) = if negative { (b.saturating_neg(), a.saturating_neg()) } else { (*a, *b) };
+            let of = |v: i64| if v.abs() >= FAR { v.saturating_mul(by.signum()) } else { v.saturating_mul(by) };
+            let (a, b) = if by < 0 { (of(*b), of(*a)) } else { (of(*a), of(*b)) };
             low = low.max(a.saturating_add(k).clamp(-FAR, FAR));
             high = high.min(b.saturating_add(k).clamp(-FAR, FAR));
         }
@@ -326,6 +327,15 @@ impl Arena {
             Some(false) => args[1],
             None => t,
         }
+    }
+
+    /// A number of which only facts say that it is not negative, as one of which its form says so.
+    pub fn positive_under(&mut self, t: Term, facts: &Facts) -> Term {
+        if self.range(t).0 >= 0 || self.bounded(t, facts).0 < 0 {
+            return t;
+        }
+        let zero = self.int(0);
+        self.op(Op::Max, &[t, zero])
     }
 
     /// A sum in which facts decide the smaller and larger of two terms.
@@ -378,6 +388,18 @@ impl Arena {
                 // sum >= -k, or sum <= -k - 1.
                 let (low, high) = if holds { (-k, FAR) } else { (-FAR, -k - 1) };
                 facts.bound(&parts, low, high);
+                // The same of a dividend.
+                if let [(x, by @ (1 | -1))] = *parts
+                    && let Node::Op(Op::Div, args) = self.node(x).clone()
+                    && let Some(c) = self.constant(args[1]).filter(|c| *c > 0)
+                {
+                    let (low, high) = if by < 0 { (high.saturating_neg(), low.saturating_neg()) } else { (low, high) };
+                    let (k, parts) = self.parts(args[0]);
+                    let near = |v: i64| v.abs() < (1 << 31) && c < 1 << 29;
+                    let low = if near(low) { low * c - k } else { -FAR };
+                    let high = if near(high) { high * c + c - 1 - k } else { FAR };
+                    facts.bound(&parts, low, high);
+                }
             }
             Node::Op(Op::Eq, args) if holds => {
                 let (k, parts) = self.parts(args[0]);
@@ -397,19 +419,23 @@ impl Arena {
     }
 }
 
-/// The multiples, negated if necessary so that the first is positive, and whether they were negated.
-fn keyed(parts: &Rc<[(Term, i64)]>) -> (Rc<[(Term, i64)]>, bool) {
-    if parts.first().is_some_and(|(_, c)| *c < 0) {
-        (parts.iter().map(|(t, c)| (*t, -c)).collect::<Vec<_>>().into(), true)
-    } else {
-        (parts.clone(), false)
-    }
+/// The multiples without their common divisor, the first of them positive, and what they were divided by.
+fn keyed(parts: &Rc<[(Term, i64)]>) -> (Rc<[(Term, i64)]>, i64) {
+    let common = parts.iter().fold(0, |g, (_, c)| gcd(g, *c)).max(1);
+    let by = if parts.first().is_some_and(|(_, c)| *c < 0) { -common } else { common };
+    let key = if by == 1 { parts.clone() } else { parts.iter().map(|(t, c)| (*t, c / by)).collect::<Vec<_>>().into() };
+    (key, by)
 }
 
 impl Facts {
     fn bound(&mut self, parts: &Rc<[(Term, i64)]>, low: i64, high: i64) {
-        let (key, negative) = keyed(parts);
-        let (low, high) = if negative { (high.saturating_neg(), low.saturating_neg()) } else { (low, high) };
+        let (key, by) = keyed(parts);
+        // by * x >= low, and by * x <= high.
+        let (low, high) = if by < 0 { (high.saturating_neg(), low.saturating_neg()) } else { (low, high) };
+        let size = by.abs();
+        let far = |v: i64| v.abs() >= FAR;
+        let low = if far(low) { low } else { -(-low).div_euclid(size) };
+        let high = if far(high) { high } else { high.div_euclid(size) };
         let b = self.bounds.entry(key).or_insert((-FAR, FAR));
         *b = (b.0.max(low), b.1.min(high));
     }

@@ -23,6 +23,9 @@ impl Arena {
             let v = first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]);
             return self.int(v);
         }
+        if let Some(t) = self.of_sequence(index, &first, &cycle) {
+            return t;
+        }
         // The shortest cycle.
         let n = cycle.len();
         let period = (1..=n).find(|p| n.is_multiple_of(*p) && (0..n).all(|i| cycle[i] == cycle[i % p])).unwrap_or(n);
@@ -47,6 +50,24 @@ impl Arena {
         let node = Node::Table(index, first.iter().map(plain).collect(), cycle.iter().map(plain).collect());
         let t = self.intern(node);
         self.sum(least, vec![(t, by)])
+    }
+
+    /// A sequence at an index that is itself a value of a sequence, or that is each value of a variable.
+    fn of_sequence(&mut self, index: Term, first: &[i64], cycle: &[i64]) -> Option<Term> {
+        let at = |i: i64| {
+            let i = usize::try_from(i).ok()?;
+            Some(first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]))
+        };
+        if let Node::Atom(Atom::Var(v)) = self.node(index) {
+            let n = self.values_of(*v)?;
+            return (0..n as i64).all(|i| at(i) == Some(i)).then_some(index);
+        }
+        let (k, parts) = self.parts(index);
+        let [(t, by)] = *parts else { return None };
+        let Node::Table(i, f, c) = self.node(t).clone() else { return None };
+        let of = |list: &[i64]| list.iter().map(|v| at(v.checked_mul(by)?.checked_add(k)?)).collect::<Option<Vec<_>>>();
+        let (first, cycle) = (of(&f)?, of(&c)?);
+        Some(self.table(i, first, cycle))
     }
 
     /// A remainder of an iteration's index, `(i + k) % c`, or of its quotient, `((i + k) / s + l) % c`, as a sequence.

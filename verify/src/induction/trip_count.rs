@@ -200,11 +200,14 @@ impl Outer {
             let value = prog.symbols[handed as usize].value;
             return Some(Outer { symbol: handed, step: 1, value, bound: value, den: 1, handed: true });
         }
-        let Some(Expr::Param(symbol)) = first.bound else { return None };
+        let (symbol, more) = plus_constant(first.bound.as_ref()?)?;
+        if more != 0 && !counts(prog, symbol) {
+            return None;
+        }
         if slope(prog, &Expr::Param(symbol), p).is_none_or(|s| s.num != 0) {
             return None;
         }
-        let (bound, step) = (prog.symbols[symbol as usize].value, step_of(prog, first));
+        let (bound, step) = (prog.symbols[symbol as usize].value + more, step_of(prog, first));
         let outer = |symbol: ParamId, den: i64| {
             let value = prog.symbols[symbol as usize].value;
             Outer { symbol, step, value, bound, den, handed: false }
@@ -220,6 +223,18 @@ impl Outer {
         let only = of.first().filter(|_| of.len() == 1)?;
         let slope = slope(prog, &Expr::Param(symbol), *only).filter(|s| s.num == 1)?;
         Some(outer(*only, slope.den))
+    }
+}
+
+/// A parameter, and the constant that is added to it.
+fn plus_constant(e: &Expr) -> Option<(ParamId, i64)> {
+    match e {
+        Expr::Param(symbol) => Some((*symbol, 0)),
+        Expr::Binary(Binary::Add, pair) => match (&pair.0, &pair.1) {
+            (Expr::Param(symbol), Expr::Const(k)) | (Expr::Const(k), Expr::Param(symbol)) => Some((*symbol, *k)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Operations.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{
@@ -62,25 +63,29 @@ impl Emit<'_, '_, '_> {
             return Ok(());
         }
         // Groups of warps with the same operation and the same number of lanes.
-        let mut groups: Vec<(Set, u32, &Effect)> = Vec::new();
+        let mut groups: Vec<(Set, u32, Cow<'_, Effect>)> = Vec::new();
         for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
             let n = lanes.count_ones();
+            let mut e = Cow::Borrowed(e);
+            // Any lane of a converged warp may initialize a barrier; it does not matter which.
+            let life = matches!(*e, Effect::Init(..) | Effect::Inval(_));
+            if n < 32 && threads_act(&e) && !for_warp(&e) && !life && !e.is_work() {
+                let lane = lanes.trailing_zeros();
+                if n == 1 && *self.lane.entry(*w).or_insert(lane) != lane {
+                    let Some(other) = by_another_lane(&e) else {
+                        let message = format!("two lanes of warp {} act for it at different places", w % self.warps);
+                        return Err(self.error(at, message, "one elected lane a warp"));
+                    };
+                    e = Cow::Owned(other);
+                }
+            }
             match groups.iter_mut().find(|(_, m, x)| *m == n && *x == e) {
                 Some((warps, ..)) => *warps |= 1 << w,
                 None => groups.push((1 << w, n, e)),
             }
-            // Any lane of a converged warp may initialize a barrier; it does not matter which.
-            let life = matches!(e, Effect::Init(..) | Effect::Inval(_));
-            if n < 32 && threads_act(e) && !for_warp(e) && !life && !e.is_work() {
-                let lane = lanes.trailing_zeros();
-                if n == 1 && *self.lane.entry(*w).or_insert(lane) != lane {
-                    let message = format!("two lanes of warp {} act for it at different places", w % self.warps);
-                    return Err(self.error(at, message, "one elected lane a warp"));
-                }
-            }
         }
         for (warps, lanes, e) in groups {
-            self.only(at, warps, now, &mut |s, set| s.group(at, lanes, e, set))?;
+            self.only(at, warps, now, &mut |s, set| s.group(at, lanes, &e, set))?;
         }
         Ok(())
     }
@@ -219,7 +224,11 @@ impl Emit<'_, '_, '_> {
             }
             Effect::CopyArrive(bar, noinc) => IrOp::CpArrive { bar: self.bar(at, *bar, None)?, noinc: *noinc },
             Effect::Wait(bar, parity) => {
-                let parity = self.expr(at, *parity)?;
+                let parity = match self.expr(at, *parity)? {
+                    // A wait reads the lowest bit alone.
+                    Expr::Binary(Binary::Rem, pair) if pair.1 == Expr::Const(2) => pair.0,
+                    parity => parity,
+                };
                 IrOp::MbarWait { bar: self.bar(at, *bar, None)?, phase: Phase::Parity(parity) }
             }
             Effect::Bar(id, n, sync) => {
@@ -314,6 +323,13 @@ fn threads_act(e: &Effect) -> bool {
         e,
         Effect::Fence(Fence::Wgmma | Fence::Gpu) | Effect::Commit(Stream::Wgmma) | Effect::WaitGroup(Stream::Wgmma, _)
     )
+}
+
+/// The arrival of a lane other than the one that acts for its warp. Accesses of other lanes are not ordered before it, so
+/// it releases nothing here.
+fn by_another_lane(e: &Effect) -> Option<Effect> {
+    let Effect::Arrive { bar, count, expect, cta, cluster, .. } = *e else { return None };
+    Some(Effect::Arrive { bar, count, expect, cta, relaxed: true, cluster, in_step: true })
 }
 
 /// Whether one lane arrives for a warp that is converged.

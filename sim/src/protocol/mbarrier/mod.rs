@@ -295,9 +295,9 @@ impl World<'_> {
                 // last one.
                 let known = self.order.clock(self.spec.agent_row(a), self.spec.mbar_comp(ix)) as i64;
                 let h = if self.order.is_off() { phase } else { known };
-                self.judge(Decision::Op(Binary::Rem, v, 2));
-                self.judge(Decision::Op(Binary::Rem, h, 2));
-                if h & 1 == v & 1 { h } else { h - 1 }
+                // Only the difference decides: a bit that is computed from a running count grows with the phases.
+                self.judge(Decision::Op(Binary::Rem, h - v, 2));
+                if (h - v) & 1 == 0 { h } else { h - 1 }
             }
         };
         self.judge(Decision::Fixed(target - phase));

@@ -1,0 +1,339 @@
+//! Steps of loops that a compiler unrolled: see [`super::reroll`].
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use crate::symbolic::{Atom, Node, Term};
+
+use super::effects_of::map_effect;
+use super::merge::{Merged, MergedKind};
+use super::reroll::{MOST_STEPS, MOST_TRIED};
+use super::shared::Shared;
+use super::tree::Effect;
+
+/// The largest number of values of variables for which two terms are compared.
+const POINTS: i64 = 4096;
+
+/// Values of variables and counters.
+pub(super) type Values = FxHashMap<Term, Term>;
+
+/// One operation of the expanded nodes: the node, and the terms of all its warps.
+pub(super) struct Item<'t> {
+    pub(super) node: &'t Merged,
+    pub(super) terms: Vec<Term>,
+}
+
+/// One step of an unrolled loop.
+pub(super) struct Step {
+    /// The loop's header block.
+    pub(super) header: u32,
+    /// The operations, with terms over the variables and the number of the step.
+    pub(super) ops: Vec<Merged>,
+    /// Terms of each operation.
+    pub(super) terms: Vec<Vec<Term>>,
+    /// Each variable's next value.
+    pub(super) next: Vec<(u32, Term)>,
+}
+
+/// The expansion of nodes for one number of steps.
+#[derive(Default)]
+pub(super) struct Expansion<'t> {
+    pub(super) items: Vec<Item<'t>>,
+    pub(super) values: Values,
+    /// Operations before the unrolled loop was reached, and the values of variables there.
+    pub(super) reached: Option<(usize, Values)>,
+}
+
+pub(super) fn terms_of(e: &Effect) -> Vec<Term> {
+    let mut list = Vec::new();
+    map_effect(e.clone(), &mut |t| {
+        list.push(t);
+        t
+    });
+    list
+}
+
+/// An operation without its terms. Registers of accumulators are not followed.
+pub(super) fn shape(n: &Merged) -> Vec<(u32, u32, Effect)> {
+    let MergedKind::Op(ops) = &n.kind else { return Vec::new() };
+    let plain = |e: &Effect| {
+        let mut e = map_effect(e.clone(), &mut |_| 0);
+        if let Effect::Wgmma { acc, .. } = &mut e {
+            *acc = 0;
+        }
+        e
+    };
+    ops.iter().map(|(w, l, e)| (*w, *l, plain(e))).collect()
+}
+
+/// A term with another one in place of a term.
+pub(super) fn with(s: &mut Shared<'_>, t: Term, x: Term, new: Term) -> Term {
+    let (k, parts) = s.arena.parts(x);
+    if k == 0 && parts.len() > 1 {
+        super::symbols::with_atoms(&mut s.arena, t, &[(parts, new)], &mut FxHashMap::default())
+    } else {
+        s.arena.replace(t, &FxHashMap::from_iter([(x, new)]), &mut FxHashMap::default())
+    }
+}
+
+/// The values that operations and variables have for one number of steps.
+pub(super) fn expand<'t>(
+    s: &mut Shared<'_>,
+    list: &'t [Merged],
+    step: &Step,
+    (count, n): (Term, i64),
+    run: &mut Expansion<'t>,
+) -> Option<()> {
+    let number = s.arena.int(n);
+    for node in list {
+        match &node.kind {
+            MergedKind::Op(ops) => {
+                let mut memo = FxHashMap::default();
+                let all = ops.iter().flat_map(|(_, _, e)| terms_of(e));
+                let terms = all.map(|t| s.arena.replace(t, &run.values, &mut memo)).collect();
+                run.items.push(Item { node, terms });
+                if run.items.len() > (MOST_TRIED as usize) * 64 {
+                    return None;
+                }
+            }
+            MergedKind::Set(v, t) => {
+                let t = s.arena.replace(*t, &run.values, &mut FxHashMap::default());
+                let atom = s.arena.atom(Atom::Var(*v));
+                run.values.insert(atom, t);
+            }
+            MergedKind::If(c, a, b) => {
+                let c = with(s, *c, count, number);
+                let side = if s.arena.constant(c)? != 0 { a } else { b };
+                expand(s, side, step, (count, n), run)?;
+            }
+            MergedKind::For(h, times, body) => {
+                if *h == step.header {
+                    run.reached = Some((run.items.len(), run.values.clone()));
+                }
+                let times = with(s, *times, count, number);
+                let counter = s.arena.atom(Atom::Counter(*h));
+                for i in 0..s.arena.constant(times)? {
+                    let i = s.arena.int(i);
+                    run.values.insert(counter, i);
+                    expand(s, body, step, (count, n), run)?;
+                }
+                run.values.remove(&counter);
+            }
+            MergedKind::End => return None,
+        }
+    }
+    Some(())
+}
+
+/// The body of a loop as one step, repeated.
+pub(super) fn unrolled(s: &mut Shared<'_>, header: u32, body: &[Merged]) -> Option<Step> {
+    let none = Step { header: u32::MAX, ops: Vec::new(), terms: Vec::new(), next: Vec::new() };
+    let mut run = Expansion::default();
+    let zero = s.arena.int(0);
+    expand(s, body, &none, (zero, 0), &mut run)?;
+    let shapes: Vec<_> = run.items.iter().map(|i| shape(i.node)).collect();
+    let fits = |u: &usize| {
+        let each = shapes.len() / u;
+        each > 0 && shapes.len() % u == 0 && (0..shapes.len()).all(|k| shapes[k] == shapes[k % each])
+    };
+    let all: Vec<usize> = (2..=MOST_STEPS).rev().filter(fits).collect();
+    all.into_iter().find_map(|u| single(s, header, &run, u))
+}
+
+/// One of `u` equal steps of an iteration.
+pub(super) fn single(s: &mut Shared<'_>, header: u32, run: &Expansion<'_>, u: usize) -> Option<Step> {
+    let each = run.items.len() / u;
+    let counter = s.arena.atom(Atom::Counter(header));
+    let numbered = |s: &Shared<'_>, t: Term| s.arena.mentions(t, |a| a == Atom::Counter(header));
+    // Next values of the variables that the step reads.
+    let mut vars = BTreeSet::new();
+    for t in run.items[..each].iter().flat_map(|i| &i.terms) {
+        s.arena.each_atom(*t, &mut |a| {
+            if let Atom::Var(v) = a {
+                vars.extend([v])
+            }
+        });
+    }
+    let mut next = Vec::new();
+    for v in vars {
+        let atom = s.arena.atom(Atom::Var(v));
+        if !run.values.contains_key(&atom) {
+            continue;
+        }
+        let plain = run.items[..each].iter().enumerate().find_map(|(k, item)| {
+            item.terms.iter().enumerate().find_map(|(n, t)| {
+                let (offset, parts) = s.arena.parts(*t);
+                match *parts {
+                    [(x, by)] if x == atom => Some((k, n, offset, by)),
+                    _ => None,
+                }
+            })
+        });
+        let (k, n, offset, by) = plain?;
+        let (first, parts) = s.arena.parts(run.items[k + each].terms[n]);
+        let first = first - offset;
+        if first % by != 0 || parts.iter().any(|(_, c)| c % by != 0) {
+            return None;
+        }
+        let t = s.arena.sum(first / by, parts.iter().map(|(t, c)| (*t, c / by)).collect());
+        next.push((v, t));
+    }
+    let values: Values = next.iter().map(|(v, t)| (s.arena.atom(Atom::Var(*v)), *t)).collect();
+    let others = |s: &Shared<'_>, t: Term| {
+        s.arena.mentions(t, |a| match a {
+            Atom::Var(v) => {
+                let set = run.values.keys().any(|x| *s.arena.node(*x) == Node::Atom(a));
+                set && next.iter().all(|(u, _)| *u != v)
+            }
+            Atom::Counter(h) => h == header,
+            _ => false,
+        })
+    };
+    if next.iter().any(|(_, t)| others(s, *t)) {
+        return None;
+    }
+    // Each step is the one before with next values; terms over the number of the iteration become terms over that of the step.
+    let mut terms: Vec<Vec<Term>> = Vec::new();
+    for k in 0..each {
+        let mut list = Vec::new();
+        for n in 0..run.items[k].terms.len() {
+            let all: Vec<Term> = (0..u).map(|j| run.items[k + j * each].terms[n]).collect();
+            if all.iter().any(|t| numbered(s, *t)) {
+                list.push(of_steps(s, counter, &all)?);
+                continue;
+            }
+            for j in 1..u {
+                let expected = s.arena.replace(all[j - 1], &values, &mut FxHashMap::default());
+                if !same(s, all[j], expected) {
+                    return None;
+                }
+            }
+            list.push(all[0]);
+        }
+        terms.push(list);
+    }
+    // After the iteration each variable has the value that all steps give it.
+    for (v, _) in &next {
+        let atom = s.arena.atom(Atom::Var(*v));
+        let mut t = atom;
+        for _ in 0..u {
+            t = s.arena.replace(t, &values, &mut FxHashMap::default());
+        }
+        if !same(s, t, run.values[&atom]) {
+            return None;
+        }
+    }
+    let ops = run.items[..each].iter().zip(&terms).map(|(item, terms)| rebuilt(item.node, terms)).collect();
+    Some(Step { header, ops, terms, next })
+}
+
+/// A node with other terms, in the order of [`terms_of`].
+pub(super) fn rebuilt(n: &Merged, terms: &[Term]) -> Merged {
+    let MergedKind::Op(ops) = &n.kind else { return n.clone() };
+    let mut terms = terms.iter().copied();
+    let of =
+        |e: &Effect, terms: &mut dyn Iterator<Item = Term>| map_effect(e.clone(), &mut |t| terms.next().unwrap_or(t));
+    let ops = ops.iter().map(|(w, l, e)| (*w, *l, of(e, &mut terms))).collect();
+    Merged { kind: MergedKind::Op(ops), ..n.clone() }
+}
+
+/// Terms of the steps of an iteration, over the number of the iteration, as one term over the number of the step.
+pub(super) fn of_steps(s: &mut Shared<'_>, i: Term, all: &[Term]) -> Option<Term> {
+    let u = all.len() as i64;
+    let Node::Atom(counter) = *s.arena.node(i) else { return None };
+    let (first, parts) = s.arena.parts(all[0]);
+    if let [(t, by)] = *parts
+        && t == i
+        && by % u == 0
+    {
+        let part = by / u;
+        let even = all.iter().enumerate().all(|(j, t)| {
+            let (k, parts) = s.arena.parts(*t);
+            *parts == [(i, by)] && k == first + part * j as i64
+        });
+        return even.then(|| s.arena.sum(first, vec![(i, part)]));
+    }
+    let (mut prefix, mut period) = (0usize, 1usize);
+    for t in all {
+        let alone = !s.arena.mentions(*t, |a| a != counter);
+        if !alone || !s.arena.in_tables(*t, i, &mut prefix, &mut period) {
+            return None;
+        }
+    }
+    let mut values = Vec::new();
+    for n in 0..(prefix + period) as i64 {
+        for t in all {
+            values.push(s.arena.value(*t, &|_| Some(n))?);
+        }
+    }
+    let cycle = values.split_off(prefix * all.len());
+    Some(s.arena.table(i, values, cycle))
+}
+
+/// Values of variables and of the step's number before each step.
+pub(super) fn states(s: &mut Shared<'_>, step: &Step, start: &[(u32, Term)], steps: i64) -> Vec<Values> {
+    let mut now: Values = start.iter().map(|(v, t)| (s.arena.atom(Atom::Var(*v)), *t)).collect();
+    let mut out = Vec::new();
+    let counter = s.arena.atom(Atom::Counter(step.header));
+    for k in 0..=steps {
+        let number = s.arena.int(k);
+        now.insert(counter, number);
+        out.push(now.clone());
+        let mut memo = FxHashMap::default();
+        let next = |s: &mut Shared<'_>, (v, t): &(u32, Term), memo: &mut Values| {
+            (s.arena.atom(Atom::Var(*v)), s.arena.replace(*t, &now, memo))
+        };
+        now = step.next.iter().map(|n| next(s, n, &mut memo)).collect();
+    }
+    out
+}
+
+/// Checks that an operation is that of a step with these values.
+pub(super) fn same_step(s: &mut Shared<'_>, step: &Step, item: &Item<'_>, k: usize, values: &Values) -> Option<()> {
+    if shape(item.node) != shape(&step.ops[k]) || item.node.warps != step.ops[k].warps {
+        return None;
+    }
+    let mut memo = FxHashMap::default();
+    for (t, expected) in item.terms.iter().zip(&step.terms[k]) {
+        let expected = s.arena.replace(*expected, values, &mut memo);
+        if !same(s, *t, expected) {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Whether two terms are equal for all values of variables.
+pub(super) fn same(s: &mut Shared<'_>, a: Term, b: Term) -> bool {
+    if a == b {
+        return true;
+    }
+    let mut vars = BTreeSet::new();
+    let mut only = true;
+    for t in [a, b] {
+        s.arena.each_atom(t, &mut |x| match x {
+            Atom::Var(v) => drop(vars.insert(v)),
+            _ => only = false,
+        });
+    }
+    let bounds: Option<Vec<(u32, i64, i64)>> =
+        vars.iter().map(|v| s.arena.var_bounds(*v).map(|(low, high)| (*v, low, high))).collect();
+    let Some(bounds) = bounds.filter(|_| only) else { return false };
+    let size = bounds.iter().try_fold(1i64, |n, (_, low, high)| n.checked_mul(high.checked_sub(*low)? + 1));
+    let Some(size) = size.filter(|n| *n <= POINTS) else { return false };
+    (0..size).all(|mut p| {
+        let point: FxHashMap<u32, i64> = bounds
+            .iter()
+            .map(|(v, low, high)| {
+                let n = high - low + 1;
+                let at = low + p % n;
+                p /= n;
+                (*v, at)
+            })
+            .collect();
+        let read = |x: Atom| if let Atom::Var(v) = x { point.get(&v).copied() } else { None };
+        let (x, y) = (s.arena.value(a, &read), s.arena.value(b, &read));
+        x.is_some() && x == y
+    })
+}

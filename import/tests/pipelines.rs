@@ -1,0 +1,102 @@
+//! Rings as compilers write them: slots and phases that loops carry, in loops that are unrolled.
+
+use warpline_import::ptx;
+
+mod common;
+
+/// The verdict on a kernel with this body, for two warps and a ring of three barriers that all threads arrive at.
+fn verdict(body: &str) -> String {
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n\
+         .reqntid 64\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<32>;\n\t.reg .b64 %rd<8>;\n\
+         \t.shared .align 8 .b8 bar[24];\n\tld.param.u32 %r10, [k_param_1];\n\tmov.u32 %r1, %tid.x;\n\
+         \tmov.b32 %r2, bar;\n\tsetp.ne.s32 %p1, %r1, 0;\n\t@%p1 bra $L0;\n\tmbarrier.init.shared.b64 [%r2], 64;\n\
+         \tmbarrier.init.shared.b64 [%r2+8], 64;\n\tmbarrier.init.shared.b64 [%r2+16], 64;\n$L0:\n\tbar.sync 0;\n\
+         \tmov.b32 %r7, 0;\n\tmov.b32 %r8, 0;\n{body}\tret;\n}}\n"
+    );
+    let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    common::decided(&module, &module.entries[0], "k.ptx", &text)
+}
+
+/// The barrier of the slot in `%r11`, an arrival and a wait; then the next slot and phase.
+fn step(label: &str, address: &str, phase: &str) -> String {
+    format!(
+        "{address}\tmbarrier.arrive.shared.b64 %rd1, [%r11];\n\
+         ${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r11], %r8;\n\t@!%p2 bra ${label};\n\
+         \tadd.s32 %r12, %r7, 1;\n\tsetp.eq.s32 %p3, %r12, 3;\n\tselp.b32 %r7, 0, %r12, %p3;\n\
+         \tselp.b32 %r13, 1, 0, %p3;\n{phase}"
+    )
+}
+
+const SLOT: &str = "\tshl.b32 %r9, %r7, 3;\n\tadd.s32 %r11, %r2, %r9;\n";
+const FLIP: &str = "\txor.b32 %r8, %r8, %r13;\n";
+
+/// Two steps an iteration and one for an odd number, in each of two passes: one loop of single steps in both.
+#[test]
+fn a_ring_in_an_unrolled_loop_is_proved() {
+    let tiles = |second: &str| {
+        let (a, b, c) = (step("L3", SLOT, FLIP), step("L4", SLOT, second), step("L5", SLOT, FLIP));
+        format!(
+            "\tmov.b32 %r15, 0;\n$L1:\n\tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L7;\n\tand.b32 %r3, %r10, 1;\n\
+             \tsub.s32 %r4, %r10, %r3;\n\tsetp.eq.s32 %p5, %r4, 0;\n\t@%p5 bra $L6;\n\tmov.b32 %r14, 0;\n\
+             $L2:\n{a}{b}\tadd.s32 %r14, %r14, 2;\n\tsetp.lt.s32 %p6, %r14, %r4;\n\t@%p6 bra $L2;\n\
+             $L6:\n\tsetp.eq.s32 %p7, %r3, 0;\n\t@%p7 bra $L7;\n{c}\
+             $L7:\n\tadd.s32 %r15, %r15, 1;\n\tsetp.lt.s32 %p8, %r15, 2;\n\t@%p8 bra $L1;\n"
+        )
+    };
+    assert_eq!(verdict(&tiles(FLIP)), "proved\t");
+    // The phase does not flip where the second step of an iteration ends a round.
+    let faulty = verdict(&tiles(""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// Each lane holds the address of one barrier, and a shuffle by the slot's number gives it to all.
+#[test]
+fn a_shuffle_by_a_slot_gives_the_address_of_its_barrier() {
+    let ring = |of: &str| {
+        let address = format!("{of}\tshfl.sync.idx.b32 %r11|%p9, %r17, %r16, 31, -1;\n");
+        format!(
+            "\tand.b32 %r18, %r1, 31;\n\tshl.b32 %r19, %r18, 3;\n\tadd.s32 %r17, %r2, %r19;\n\tmov.b32 %r14, 0;\n\
+             \tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L7;\n$L2:\n{}\tadd.s32 %r14, %r14, 1;\n\
+             \tsetp.lt.s32 %p6, %r14, %r10;\n\t@%p6 bra $L2;\n$L7:\n",
+            step("L3", &address, FLIP)
+        )
+    };
+    assert_eq!(verdict(&ring("\tmov.b32 %r16, %r7;\n")), "proved\t");
+    // Each warp has a ring that starts at a slot of its own.
+    let apart = "\tshr.u32 %r20, %r1, 5;\n\tadd.s32 %r16, %r7, %r20;\n\trem.s32 %r16, %r16, 3;\n";
+    let faulty = verdict(&ring(apart));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// A slot that one thread alone moves on, in a loop that all threads run: each lane has its own value.
+#[test]
+fn fixme_a_slot_that_one_thread_moves_on_is_followed() {
+    let others =
+        step("L3", SLOT, FLIP).replace("\tmbarrier.arrive.shared.b64 %rd1", "\t@%p1 mbarrier.arrive.shared.b64 %rd1");
+    let next = "\tadd.s32 %r24, %r21, 1;\n\tsetp.eq.s32 %p10, %r24, 3;\n\tselp.b32 %r21, 0, %r24, %p10;\n";
+    let one = format!(
+        "\t@%p1 bra $L8;\n\tshl.b32 %r22, %r21, 3;\n\tadd.s32 %r23, %r2, %r22;\n\
+         \tmbarrier.arrive.shared.b64 %rd2, [%r23];\n{next}$L8:\n"
+    );
+    let ring = |first: &str, second: &str| {
+        format!(
+            "\tmov.b32 %r14, 0;\n\tmov.b32 %r21, 0;\n\tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L7;\n\
+             $L2:\n{first}{second}\tadd.s32 %r14, %r14, 1;\n\tsetp.lt.s32 %p6, %r14, %r10;\n\t@%p6 bra $L2;\n$L7:\n"
+        )
+    };
+    // The slot is known. The other 31 lanes arrive by one of them here, which gives an alarm about their waits.
+    let early = verdict(&ring(&one, &others));
+    assert!(early.contains("nothing orders all w0 (other lanes)'s wait"), "{early}");
+    // The thread arrives behind its own wait, so the phase that it waits for never ends.
+    let late = verdict(&ring(&others, &one));
+    assert!(late.starts_with("violated"), "{late}");
+}
+
+/// A text without a block's size, with products that need a warpgroup.
+#[test]
+fn a_kernel_that_does_nothing_needs_no_block() {
+    let text = ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
+    let module = ptx::read(text).expect("a kernel");
+    assert_eq!(common::decided(&module, &module.entries[0], "k.ptx", text), "proved\t");
+}
