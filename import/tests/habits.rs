@@ -116,23 +116,3 @@ fn arrivals_that_must_not_complete_a_phase() {
     assert_eq!(verdict(&body(1)), "proved\t");
     violated(&body(2));
 }
-
-/// FlashInfer waits for a product where data say that its result must be rescaled. What is ordered by the wait is so only
-/// where it takes place.
-#[test]
-fn a_wait_behind_a_condition_over_data() {
-    let body = |inside: &str, behind: &str| {
-        format!(
-            "\t@%p1 bra $L0;\n\tmbarrier.init.shared.b64 [%r3], 32;\n$L0:\n\tbar.sync 0;\n\tshr.u32 %r7, %r1, 5;\n\
-             \tsetp.eq.s32 %p2, %r7, 0;\n\t@%p2 bra $L1;\n\tst.shared.b32 [%r5], %r1;\n\
-             \tmbarrier.arrive.release.cta.shared.b64 %rd2, [%r3];\n\tbra $L4;\n\
-             $L1:\n\tmul.wide.u32 %rd3, %r1, 4;\n\tadd.s64 %rd4, %rd1, %rd3;\n\tld.global.f32 %r8, [%rd4];\n\
-             \tsetp.lt.f32 %p3, %r8, 0f3F800000;\n\tvote.sync.any.pred %p4, %p3, -1;\n\tnot.pred %p5, %p4;\n\
-             \t@%p5 bra $L3;\n\
-             $L2:\n\tmbarrier.try_wait.parity.shared.b64 %p6, [%r3], 0;\n\t@!%p6 bra $L2;\n{inside}$L3:\n{behind}$L4:\n"
-        )
-    };
-    let load = "\tld.shared.b32 %r9, [%r6];\n";
-    assert_eq!(verdict(&body(load, "")), "proved\t");
-    violated(&body("", load));
-}

@@ -47,9 +47,9 @@ impl Key {
             (
                 _,
                 "GB/s" | "bytes/cycle" | "lines/cycle" | "sectors/cycle" | "rows/cycle" | "FLOP/cycle"
-                | "lane-ops/cycle",
+                | "lane-ops/cycle" | "CTAs/cycle",
             ) => (0.001, 1e9),
-            (_, "elements" | "ways" | "requests") => (1.0, 1e9),
+            (_, "elements" | "ways" | "requests" | "tiles") => (1.0, 1e9),
             // Limits, sizes of caches, and operations per element.
             _ => (0.0, 1e15),
         };

@@ -71,6 +71,9 @@ impl Walk<'_, '_> {
             ["global", _] => {
                 let from = self.same(i, i.arg(1), "address")?;
                 let bytes = if tensor { None } else { Some(self.same(i, i.arg(2), "bytes")?) };
+                if self.lanes == u32::MAX {
+                    self.s.assume(i.line, "lanes of a warp that start the same bulk store all store the same bytes");
+                }
                 self.push(at, 0, Effect::BulkStore { from, bytes })
             }
             _ => Err(self.unknown(i)),

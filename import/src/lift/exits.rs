@@ -148,11 +148,6 @@ impl Walk<'_, '_> {
         } else if !(a.nodes.is_empty() && b.nodes.is_empty()) {
             if self.opaque(cond) {
                 if !self.optional(&a.nodes) || !self.optional(&b.nodes) {
-                    if !a_ends && !b_ends && self.only_waits(&a.nodes) && self.only_waits(&b.nodes) {
-                        let cond = self.same_each_time(at);
-                        self.nodes.push(Node { at, part: 0, kind: Kind::If(cond, a.nodes, b.nodes) });
-                        return Ok(a.end);
-                    }
                     return Err(self.condition_error(inst, cond));
                 }
                 self.nodes.extend(accesses(a.nodes.into_iter().chain(b.nodes)));

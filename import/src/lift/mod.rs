@@ -253,7 +253,6 @@ fn walked<'a>(
         histories: Default::default(),
         words: Default::default(),
         functions: Default::default(),
-        outcomes: Default::default(),
         loads: 0,
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };

@@ -7,7 +7,6 @@
 use rustc_hash::FxHashMap;
 
 use crate::ptx::Reg;
-use crate::symbolic::{Atom, Term};
 
 use super::tree::{Effect, Fence, Kind, Node};
 use super::walk::Walk;
@@ -93,34 +92,6 @@ impl Walk<'_, '_> {
             Kind::For(_, _, body) => self.optional(body),
             Kind::Set(..) | Kind::End => false,
         })
-    }
-}
-
-impl Walk<'_, '_> {
-    /// Whether nodes access memory and wait, and signal nothing.
-    pub(super) fn only_waits(&self, nodes: &[Node]) -> bool {
-        nodes.iter().all(|n| match &n.kind {
-            Kind::Op(_, Effect::Touch(..) | Effect::TensorLoad(_) | Effect::TensorStore(_)) => true,
-            Kind::Op(_, Effect::Wait(..) | Effect::TensorWait(_) | Effect::Fence(_)) => true,
-            Kind::Op(_, e) => matches!(e, Effect::WarpSync | Effect::Elect),
-            Kind::If(_, a, b) => self.only_waits(a) && self.only_waits(b),
-            Kind::For(_, _, body) => self.only_waits(body),
-            Kind::Set(..) | Kind::End => false,
-        })
-    }
-
-    /// A condition in place of one over data, which is assumed to have one outcome: both are checked.
-    pub(super) fn same_each_time(&mut self, at: usize) -> Term {
-        let line = self.inst(at).line;
-        self.s.assume(
-            line,
-            format!("the data that decide at line {line} whether a wait takes place do so in the same way each time; both ways are checked"),
-        );
-        let next = self.s.data + 1;
-        let n = *self.s.outcomes.entry(at).or_insert(next);
-        self.s.data = self.s.data.max(n);
-        let data = self.s.arena.atom(Atom::Data(n));
-        self.s.arena.ge(data)
     }
 }
 

@@ -21,6 +21,8 @@ impl Walk<'_, '_> {
                 let (_, parts) = self.s.arena.parts(args[0]);
                 parts.len() == 1 && self.peekish(parts[0].0)
             }
+            // A choice between a constant and a poll is a constant more than one between 0 and the rest.
+            TermNode::Sum(_, parts) => parts.len() == 1 && self.peekish(parts[0].0),
             _ => false,
         }
     }

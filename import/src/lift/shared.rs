@@ -52,8 +52,6 @@ pub struct Shared<'a> {
     pub(super) words: FxHashMap<super::words::Word, i64>,
     /// Functions of values of the launch that are not computed: the instruction's name, and its place where that matters.
     pub(super) functions: FxHashMap<(String, Option<usize>), i64>,
-    /// Branches over data that are assumed to have one outcome, each with the number of its value.
-    pub(super) outcomes: FxHashMap<usize, u32>,
     /// The number of loads of tensor memory, in a text that never waits for them.
     pub(super) loads: u32,
     /// Whether the text has `tcgen05.wait::ld`.

@@ -192,6 +192,11 @@ fn absence_is_a_fact() {
         ("memory.l2_atomics_per_clk", &["h100", "h200"]),
         ("alu.latency", &["v100", "a100", "h100", "h200", "b200", "rtx-pro-6000"]),
         ("launch.device_us", &["h100", "h200"]),
+        ("launch.ctas_per_clk", &["h100", "h200"]),
+        ("memory.dram_turnaround", &["h100", "h200"]),
+        ("memory.l2_settling", &["h100", "h200"]),
+        ("sync.fence_gpu", &["h100", "h200"]),
+        ("sync.fence_atomic", &["h100", "h200"]),
     ];
     for (prefix, with) in table {
         for name in names() {

@@ -143,7 +143,9 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
     let elected = crate::protocol::elected_code(prog);
     for (pc, i) in prog.code.iter().enumerate() {
         let Instr::Op { op, .. } = i else { continue };
-        if let (Some(what), false) = (by_thread(op), elected[pc]) {
+        // In a compiled kernel, all lanes of a warp may start the same store: the bytes are the same.
+        let same = prog.opaque_globals && matches!(op, Op::Move { how: MoveKind::TmaStore, .. });
+        if let (Some(what), false) = (by_thread(op), elected[pc] || same) {
             let message =
                 format!("every thread that executes `{what}` starts one, 32 by a warp; put it under `elect:`");
             return Err(RunError::Misplaced { message, site: prog.at[pc] });

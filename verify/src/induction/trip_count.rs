@@ -311,7 +311,9 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
         let mut of = BTreeSet::new();
         roots(prog, bound, &mut of);
         // Beside a varied loop, a value that also says where or how far is part of the design, and the verdict lists it.
-        let fixes = |q: ParamId| !varied.contains(&q) && (varied.is_empty() || counts(prog, q));
+        // The symbols of a compiled kernel stand for any launch, and none of them is a design.
+        let design = |q: ParamId| !varied.is_empty() && !counts(prog, q) && !prog.opaque_globals;
+        let fixes = |q: ParamId| !varied.contains(&q) && !design(q);
         let unvaried = of.iter().filter(|q| fixes(**q));
         let unvaried = unvaried.map(|q| &prog.symbols[*q as usize]);
         let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();
