@@ -4,6 +4,7 @@
 //! assumption that arithmetic on arguments does not overflow.
 
 mod arith;
+mod bits;
 mod boolean;
 mod points;
 mod range;

@@ -1,0 +1,126 @@
+//! Bitwise operations of terms.
+
+use std::rc::Rc;
+
+use super::{Arena, Node, Op, Term};
+
+impl Arena {
+    /// Bitwise and.
+    pub fn and(&mut self, a: Term, b: Term) -> Term {
+        match (self.constant(a), self.constant(b)) {
+            (Some(x), Some(y)) => return self.int(x & y),
+            (Some(_), None) => return self.and(b, a),
+            _ => {}
+        }
+        let Some(mask) = self.constant(b) else {
+            return self.intern(Node::Op(Op::And, Rc::new([a.min(b), a.max(b)])));
+        };
+        if mask == 0 {
+            return self.int(0);
+        }
+        let (low, high) = self.range(a);
+        // A mask of low bits.
+        if mask > 0 && (mask as u64 + 1).is_power_of_two() {
+            let by = self.int(mask + 1);
+            return self.rem(a, by);
+        }
+        // A mask of all but the low bits.
+        let free = mask.trailing_zeros();
+        let upper = mask >> free;
+        let covers =
+            upper == -1 || (low >= 0 && high <= mask | ((1i64 << free) - 1) && (upper as u64 + 1).is_power_of_two());
+        // A mask of 32 bits on a number with at most 32 bits.
+        let covers = covers || (low >= 0 && high < 1 << 32 && upper == (0xffff_ffffi64 >> free));
+        if covers {
+            let by = self.int(1i64 << free);
+            let r = self.rem(a, by);
+            return self.sub(a, r);
+        }
+        // A mask of bits in the middle.
+        if mask > 0 && (upper as u64 + 1).is_power_of_two() {
+            let by = self.int(mask | ((1i64 << free) - 1));
+            let by = self.plus(by, 1);
+            let x = self.rem(a, by);
+            let by = self.int(1i64 << free);
+            let r = self.rem(x, by);
+            return self.sub(x, r);
+        }
+        self.intern(Node::Op(Op::And, Rc::new([a, b])))
+    }
+
+    /// Splits a term into a multiple of 2^s and a number below 2^s, for the smallest s that allows it.
+    fn split(&self, t: Term) -> (u32, i64) {
+        let (k, p) = self.parts(t);
+        let zeros = p.iter().map(|(t, c)| c.trailing_zeros() + self.low_zeros(*t)).min().unwrap_or(63).min(62);
+        (zeros, k & ((1i64 << zeros) - 1))
+    }
+
+    /// Bitwise or.
+    pub fn or(&mut self, a: Term, b: Term) -> Term {
+        if let (Some(x), Some(y)) = (self.constant(a), self.constant(b)) {
+            return self.int(x | y);
+        }
+        if self.disjoint(a, b) || self.disjoint(b, a) {
+            return self.add(a, b);
+        }
+        if let Some(t) = self.on_low_bits(a, b, |x, y| x | y) {
+            return t;
+        }
+        self.intern(Node::Op(Op::Or, Rc::new([a.min(b), a.max(b)])))
+    }
+
+    /// Bitwise exclusive or.
+    pub fn xor(&mut self, a: Term, b: Term) -> Term {
+        if let (Some(x), Some(y)) = (self.constant(a), self.constant(b)) {
+            return self.int(x ^ y);
+        }
+        if a == b {
+            return self.int(0);
+        }
+        if self.disjoint(a, b) || self.disjoint(b, a) {
+            return self.add(a, b);
+        }
+        if let Some(t) = self.on_low_bits(a, b, |x, y| x ^ y) {
+            return t;
+        }
+        let bit = |s: &Self, t: Term| s.is_boolean(t);
+        match (self.constant(a), self.constant(b)) {
+            (_, Some(1)) if bit(self, a) => return self.not(a),
+            (Some(1), _) if bit(self, b) => return self.not(b),
+            _ => {}
+        }
+        self.intern(Node::Op(Op::Xor, Rc::new([a.min(b), a.max(b)])))
+    }
+
+    /// Whether no bit can be set in both terms: `b` lies within the trailing zero bits of `a`, or in a gap of its bits.
+    fn disjoint(&self, a: Term, b: Term) -> bool {
+        let (zeros, low) = self.split(a);
+        let (least, most) = self.range(b);
+        if least < 0 {
+            return false;
+        }
+        if most < 1 << zeros {
+            return match self.constant(b) {
+                Some(v) => v & low == 0,
+                None => low == 0 || (most < 1 << low.trailing_zeros()),
+            };
+        }
+        // A constant without any bit that the other term may have.
+        let (al, ah) = self.range(a);
+        let Some(v) = self.constant(b).filter(|_| al >= 0 && ah < 1 << 61) else { return false };
+        let below = ((ah as u64 + 1).next_power_of_two() - 1) as i64;
+        v & (below & !((1i64 << zeros) - 1) | low) == 0
+    }
+
+    /// One side is a multiple of 2^s and a known number below it, the other a known number below 2^s.
+    fn on_low_bits(&mut self, a: Term, b: Term, f: impl Fn(i64, i64) -> i64) -> Option<Term> {
+        for (x, y) in [(a, b), (b, a)] {
+            let Some(v) = self.constant(y) else { continue };
+            let (zeros, low) = self.split(x);
+            if (0..1i64 << zeros).contains(&v) {
+                return Some(self.plus(x, f(low, v) - low));
+            }
+        }
+        None
+    }
+}
