@@ -335,7 +335,10 @@ impl Timing<'_> {
         let (_, taken) = core.writes.serve(at, ticks(bytes * share * c.write_byte));
         // Stored data goes to DRAM when a cache evicts it.
         let evicted = self.device_wave(seat.wave).filter(|_| self.prog.opaque_globals).map_or(1.0, |w| w.written);
-        self.served_by_dram(core, at, (dram as f64 * evicted * c.written) as u64);
+        let dram = dram as f64 * evicted;
+        self.served_by_dram(core, at, dram as u64);
+        // DRAM changes between reads and writes. Its ticks of work count bytes, and this time has none.
+        core.dram.free += (dram * (c.written - 1.0)) as u64;
         sent.max(taken)
     }
 
