@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! $ cargo run --example stalls
-//! tma_wgmma on h200: 362,514 cycles
-//! latency: math waits 76 % of its time at line 52 (mbarrier phase); the busiest resource, L2 slices, is in use 82 %
+//! tma_wgmma on h200: 369,530 cycles
+//! latency: math waits 76 % of its time at line 52 (mbarrier phase); the busiest resource, L2 slices, is in use 83 %
 //!
-//! math, 4 warps: works 10.8 % of its time
-//!   75.7 %  mbarrier     line 52: wait full[s] for i / stages
+//! math, 4 warps: works 10.6 % of its time
+//!   76.2 %  mbarrier     line 52: wait full[s] for i / stages
 //!    3.3 %  barrier      line 51: barrier
-//!    2.5 %  barrier      line 61: barrier
+//!    2.4 %  barrier      line 61: barrier
 //! ```
 
 use std::error::Error;

@@ -2,17 +2,17 @@
 //!
 //! ```text
 //! $ cargo run --example sweep_heat_map
-//! tile_n=64 stages=1          654.6 us
-//! tile_n=64 stages=2            369 us
-//! tile_n=64 stages=3          307.3 us
-//! tile_n=64 stages=4            302 us
-//! tile_n=64 stages=5          333.6 us
-//! tile_n=128 stages=1         377.3 us
-//! tile_n=128 stages=2         206.6 us
-//! tile_n=128 stages=3         189.1 us
-//! tile_n=128 stages=4         208.3 us
-//! tile_n=128 stages=5           206 us
-//! tile_n=256 stages=1         303.7 us
+//! tile_n=64 stages=1          646.9 us
+//! tile_n=64 stages=2          372.4 us
+//! tile_n=64 stages=3          315.7 us
+//! tile_n=64 stages=4          317.7 us
+//! tile_n=64 stages=5          340.3 us
+//! tile_n=128 stages=1         379.2 us
+//! tile_n=128 stages=2         210.6 us
+//! tile_n=128 stages=3         193.9 us
+//! tile_n=128 stages=4         212.3 us
+//! tile_n=128 stages=5         209.9 us
+//! tile_n=256 stages=1         304.3 us
 //! tile_n=256 stages=2           164 us
 //! tile_n=256 stages=3         172.4 us
 //! tile_n=256 stages=4         172.4 us

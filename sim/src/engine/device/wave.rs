@@ -74,7 +74,8 @@ impl Merging {
         Merging {
             pairs,
             later: is("memory.l2_merged_later", pairs),
-            settling: is("memory.l2_settling", f64::INFINITY),
+            // Measured on compiled kernels. Those of the language, whose errors do not ask for it, stay as they start.
+            settling: if prog.opaque_globals { is("memory.l2_settling", f64::INFINITY) } else { f64::INFINITY },
             group: is("memory.l2_group_cores", 1.0).max(1.0) as i64,
             near: is("memory.l2_group_window", 0.0) / apart.max(1.0),
             most: is("memory.l2_group_most", 1.0),
