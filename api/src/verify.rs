@@ -133,8 +133,8 @@ impl Verification {
             .collect()
     }
 
-    /// The assumptions of this verdict, and what is not modeled: those of every proof, those about global memory, and
-    /// those of the reader of a compiled kernel, with lines.
+    /// The assumptions of this verdict, and what is not modeled: of every proof, about global memory, and of the reader
+    /// of a compiled kernel, with lines.
     pub fn assumptions(&self) -> Vec<String> {
         let every = ASSUMPTIONS.iter().map(|a| a.to_string());
         let memory = warpline_verify::assumed(&self.subject.program, self.subject.rules());

@@ -11,6 +11,7 @@ use crate::symbolic::{Arena, Atom, Node, Term};
 
 use super::barriers::{Barriers, addresses, arrays};
 use super::cases::{MOST, Outcome};
+use super::effects_of::terms_of;
 use super::emit::{Done, Emit};
 use super::exprs::Names;
 use super::gather::gather;
@@ -281,10 +282,7 @@ fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
 fn note_points(a: &mut Arena, tree: &[Merged]) {
     let mut terms = BTreeSet::new();
     each_op(tree, &mut |_, (_, _, e)| {
-        super::effects_of::map_effect(e.clone(), &mut |t| {
-            terms.insert(t);
-            t
-        });
+        terms.extend(terms_of(e));
     });
     terms.into_iter().for_each(|t| a.note_points(t));
 }

@@ -16,8 +16,8 @@ use rustc_hash::FxHashMap;
 use crate::ptx::Error;
 use crate::symbolic::{Atom, Node, Op, Term};
 
-use super::effects_of::map_effect;
-use super::merge::{Merged, MergedKind, Set, each_op};
+use super::effects_of::{map_effect, terms_of};
+use super::merge::{Merged, MergedKind, Set, each_op, each_term};
 use super::reset::Resets;
 use super::shared::Shared;
 
@@ -244,24 +244,9 @@ impl Cuts<'_, '_> {
 
     /// The number of places in a list that read a variable.
     fn reads_of(&self, list: &[Merged], v: u32) -> usize {
-        let of = |t: Term| self.s.arena.mentions(t, |a| a == Atom::Var(v)) as usize;
-        let one = |n: &Merged| match &n.kind {
-            MergedKind::Op(ops) => {
-                let mut sum = 0;
-                for (_, _, e) in ops {
-                    map_effect(e.clone(), &mut |t| {
-                        sum += of(t);
-                        t
-                    });
-                }
-                sum
-            }
-            MergedKind::Set(_, t) => of(*t),
-            MergedKind::If(c, a, b) => of(*c) + self.reads_of(a, v) + self.reads_of(b, v),
-            MergedKind::For(_, count, body) => of(*count) + self.reads_of(body, v),
-            MergedKind::End => 0,
-        };
-        list.iter().map(one).sum()
+        let mut sum = 0;
+        each_term(list, &mut |t| sum += usize::from(self.s.arena.mentions(t, |a| a == Atom::Var(v))));
+        sum
     }
 
     /// Whether a list may read a variable before it sets it.
@@ -270,14 +255,7 @@ impl Cuts<'_, '_> {
         for n in list {
             match &n.kind {
                 MergedKind::Op(ops) => {
-                    let mut any = false;
-                    for (_, _, e) in ops {
-                        map_effect(e.clone(), &mut |t| {
-                            any |= of(t);
-                            t
-                        });
-                    }
-                    if any {
+                    if ops.iter().any(|(_, _, e)| terms_of(e).into_iter().any(of)) {
                         return true;
                     }
                 }

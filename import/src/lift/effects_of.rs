@@ -59,3 +59,13 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
         | Effect::GridWait) => same,
     }
 }
+
+/// The terms of an effect, in the order in which [`map_effect`] visits them.
+pub(super) fn terms_of(e: &Effect) -> Vec<Term> {
+    let mut list = Vec::new();
+    map_effect(e.clone(), &mut |t| {
+        list.push(t);
+        t
+    });
+    list
+}

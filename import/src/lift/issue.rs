@@ -6,26 +6,17 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::ptx::Reg;
+use warpline_sim::ir::Instructions;
 
-/// A unit of a scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
-    /// Integer arithmetic, logic, comparisons and conversions.
-    Int,
-    /// Floating-point arithmetic.
-    Fma,
-    /// Special functions.
-    Special,
-}
+use crate::ptx::Reg;
 
 /// An instruction that only computes.
 #[derive(Clone, Debug)]
 struct Step {
     /// Steps whose results it needs.
     needs: Vec<u32>,
-    /// Machine instructions for each unit.
-    units: Vec<(Unit, u32)>,
+    /// Machine instructions, by unit.
+    work: Instructions,
     /// Cycles from its issue to the first instruction that can use its result.
     latency: u64,
 }
@@ -40,12 +31,12 @@ pub(super) struct Block {
 
 impl Block {
     /// Adds an instruction that reads and writes these registers.
-    pub(super) fn add(&mut self, reads: &[Reg], writes: &[Reg], units: Vec<(Unit, u32)>, latency: u64) {
+    pub(super) fn add(&mut self, reads: &[Reg], writes: &[Reg], work: Instructions, latency: u64) {
         let mut needs: Vec<u32> = reads.iter().filter_map(|r| self.writers.get(r).copied()).collect();
         needs.sort_unstable();
         needs.dedup();
         let at = self.steps.len() as u32;
-        self.steps.push(Step { needs, units, latency });
+        self.steps.push(Step { needs, work, latency });
         self.writers.extend(writes.iter().map(|r| (*r, at)));
     }
 
@@ -74,9 +65,9 @@ impl Block {
         taken
     }
 
-    /// Machine instructions for a unit.
-    pub(super) fn instructions(&self, unit: Unit) -> u32 {
-        self.steps.iter().flat_map(|s| &s.units).filter(|(u, _)| *u == unit).map(|(_, n)| n).sum()
+    /// Machine instructions of all, by unit.
+    pub(super) fn work(&self) -> Instructions {
+        self.steps.iter().fold(Instructions::default(), |sum, s| sum.and(s.work))
     }
 
     /// The cycles until the last result.
@@ -108,7 +99,8 @@ impl Block {
                 now = *next;
                 continue;
             };
-            let issued: u64 = self.steps[i].units.iter().map(|(_, n)| u64::from(*n)).sum();
+            let Instructions { int, fma, special, .. } = self.steps[i].work;
+            let issued = u64::from(int + fma + special);
             let done = now + issued.saturating_sub(1) + self.steps[i].latency;
             end = end.max(done);
             for user in &users[i] {
@@ -129,40 +121,38 @@ impl Block {
 mod tests {
     use super::*;
 
-    fn block(steps: &[(&[Reg], Reg, Unit)]) -> u64 {
-        let mut b = Block::default();
-        for (reads, writes, unit) in steps {
-            b.add(reads, &[*writes], vec![(*unit, 1)], 4);
-        }
-        b.cycles()
-    }
+    const NONE: Instructions = Instructions { int: 0, fma: 0, special: 0, chain: 0 };
+    const INT: Instructions = Instructions { int: 1, ..NONE };
+    const FMA: Instructions = Instructions { fma: 1, ..NONE };
+    const SPECIAL: Instructions = Instructions { special: 1, ..NONE };
 
     #[test]
     fn a_chain_takes_its_latencies_and_independent_instructions_a_cycle_each() {
-        let chain: Vec<([Reg; 1], Reg, Unit)> = (0..10).map(|i| ([i], i + 1, Unit::Fma)).collect();
-        let chain: Vec<(&[Reg], Reg, Unit)> = chain.iter().map(|(r, w, u)| (r.as_slice(), *w, *u)).collect();
-        assert_eq!(block(&chain), 40);
-        let apart: Vec<(&[Reg], Reg, Unit)> = (0..10).map(|i| (&[][..], i as Reg, Unit::Int)).collect();
-        assert_eq!(block(&apart), 13);
+        let (mut chain, mut apart) = (Block::default(), Block::default());
+        for i in 0..10 {
+            chain.add(&[i], &[i + 1], FMA, 4);
+            apart.add(&[], &[i], INT, 4);
+        }
+        assert_eq!((chain.cycles(), apart.cycles()), (40, 13));
     }
 
     #[test]
     fn phases_that_need_each_other_do_not_overlap() {
         let mut phases = Block::default();
-        (0..10).for_each(|i| phases.add(&[], &[i], vec![(Unit::Int, 1)], 4));
-        phases.add(&(0..10).collect::<Vec<_>>(), &[30], vec![(Unit::Int, 1)], 4);
-        (0..10).for_each(|i| phases.add(&[30], &[i + 40], vec![(Unit::Special, 1)], 16));
+        (0..10).for_each(|i| phases.add(&[], &[i], INT, 4));
+        phases.add(&(0..10).collect::<Vec<_>>(), &[30], INT, 4);
+        (0..10).for_each(|i| phases.add(&[30], &[i + 40], SPECIAL, 16));
         assert_eq!(phases.cycles(), 9 + 4 + 4 + 9 + 16);
     }
 
     #[test]
     fn what_a_register_needs_is_taken_out_and_the_rest_stays() {
         let mut b = Block::default();
-        b.add(&[], &[1], vec![(Unit::Int, 1)], 4);
-        b.add(&[1], &[2], vec![(Unit::Fma, 1)], 4);
-        b.add(&[1], &[3], vec![(Unit::Special, 1)], 16);
+        b.add(&[], &[1], INT, 4);
+        b.add(&[1], &[2], FMA, 4);
+        b.add(&[1], &[3], SPECIAL, 16);
         let taken = b.take(&[2]);
-        assert_eq!((taken.cycles(), taken.instructions(Unit::Int), taken.instructions(Unit::Special)), (8, 1, 0));
-        assert_eq!((b.cycles(), b.instructions(Unit::Int), b.instructions(Unit::Special)), (16, 0, 1));
+        assert_eq!((taken.cycles(), taken.work().int, taken.work().special), (8, 1, 0));
+        assert_eq!((b.cycles(), b.work().int, b.work().special), (16, 0, 1));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::symbolic::Term;
 
+use super::effects_of::terms_of;
 use super::tree::{Effect, Kind, Node};
 
 /// Warps of a cluster, as bits: those of its first CTA, then those of the second, and so on.
@@ -109,6 +110,26 @@ fn both(a: Merged, b: Merged) -> Merged {
         (kind, _) => kind,
     };
     Merged { at: a.at, part: a.part, warps: a.warps | b.warps, kind }
+}
+
+/// Calls `f` on each term: of operations, conditions, counts and values of variables.
+pub(super) fn each_term(list: &[Merged], f: &mut dyn FnMut(Term)) {
+    for n in list {
+        match &n.kind {
+            MergedKind::Op(ops) => ops.iter().for_each(|(_, _, e)| terms_of(e).into_iter().for_each(&mut *f)),
+            MergedKind::If(c, a, b) => {
+                f(*c);
+                each_term(a, f);
+                each_term(b, f);
+            }
+            MergedKind::For(_, count, body) => {
+                f(*count);
+                each_term(body, f);
+            }
+            MergedKind::Set(_, t) => f(*t),
+            MergedKind::End => {}
+        }
+    }
 }
 
 /// Calls `f` on each operation, in order.

@@ -158,8 +158,8 @@ fn cluster(s: &mut Shared<'_>, launch: &Launch) -> Result<[u32; 3], Error> {
     Ok([2, 1, 1])
 }
 
-/// The block of a text that does not state one: a warpgroup where products need one, and a warp where the kernel does
-/// nothing that a proof looks at.
+/// The block of a text that does not state one. It is a warpgroup where products need one. It is a warp where the kernel
+/// does nothing that a proof looks at.
 fn implied_block(entry: &Entry) -> Option<[u32; 3]> {
     let group = |i: &Inst| i.op == "wgmma" || i.op == "tcgen05" && i.has("ld");
     if entry.code.iter().any(group) {

@@ -1,7 +1,7 @@
 //! Loops that a compiler unrolled, as loops of single steps.
 //!
-//! A compiler turns `for k in 0..n { step }` into a loop over `n / 4` times four steps and the `n % 4` steps that are left,
-//! before or behind it, as branches or as a loop. Roles are unrolled differently, so no two of them count alike, and a ring
+//! A compiler turns `for k in 0..n { step }` into a loop of `n / 4` iterations with four steps each. The `n % 4` steps that
+//! are left stand before or behind the loop, as branches or as a loop. Roles are unrolled differently, so no two of them count alike, and a ring
 //! of 7 slots recurs after 28 steps only.
 //!
 //! *Hypothesis:* the body of the unrolled loop is one step repeated, each with the variables that the step before left.
@@ -15,9 +15,9 @@ use rustc_hash::FxHashMap;
 
 use crate::symbolic::{Atom, Node, Op, Term};
 
-use super::merge::{Merged, MergedKind, Set};
+use super::merge::{Merged, MergedKind, Set, each_term};
 use super::shared::Shared;
-use super::steps::{Expansion, expand, same, same_step, states, terms_of, unrolled, with};
+use super::steps::{Expansion, expand, same, same_step, states, unrolled, with};
 use super::whole::with_whole_products;
 
 /// The largest number of steps in one iteration.
@@ -45,25 +45,6 @@ fn reads(s: &Shared<'_>, list: &[Merged]) -> FxHashMap<u32, usize> {
         });
     });
     count
-}
-
-fn each_term(list: &[Merged], f: &mut dyn FnMut(Term)) {
-    for n in list {
-        match &n.kind {
-            MergedKind::Op(ops) => ops.iter().for_each(|(_, _, e)| terms_of(e).into_iter().for_each(&mut *f)),
-            MergedKind::If(c, a, b) => {
-                f(*c);
-                each_term(a, f);
-                each_term(b, f);
-            }
-            MergedKind::For(_, count, body) => {
-                f(*count);
-                each_term(body, f);
-            }
-            MergedKind::Set(_, t) => f(*t),
-            MergedKind::End => {}
-        }
-    }
 }
 
 fn in_list(s: &mut Shared<'_>, list: Vec<Merged>, all: &FxHashMap<u32, usize>) -> Vec<Merged> {

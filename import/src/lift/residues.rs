@@ -1,6 +1,6 @@
-//! Sizes of which loop bounds are quotients, and that other bounds or conditions read, too: a loop of two steps an
-//! iteration, and a comparison with the last step. The quotient does not say all of such a size, so the size becomes a
-//! quotient and a remainder: `n = 4 * q + 2 * b + c`. The quotient is a trip count, and each bit of the remainder a free
+//! Sizes that loop bounds divide and that other code reads, too: a loop of two steps an iteration, and a comparison with
+//! the last step. The quotient alone does not determine such a size. So the size becomes a quotient and a remainder:
+//! `n = 4 * q + 2 * b + c`. The quotient is a trip count, and each bit of the remainder a free
 //! condition, of which both values are checked.
 
 use rustc_hash::FxHashMap;

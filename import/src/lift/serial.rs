@@ -1,10 +1,10 @@
 //! Matrix instructions that the assembler serializes.
 //!
 //! `wgmma.mma_async` runs beside its warps only while nothing else writes the accumulator. ptxas decides this on the
-//! text: where an instruction between a `wgmma.mma_async` and the next `wgmma.wait_group 0` writes one of its
-//! accumulators, as LLVM's copies of a zero for a loop that is skipped do, ptxas warns (C7515) and waits for each
-//! product where it is issued. Source: ptxas of CUDA 12.8 on 230 kernels of Triton, of which 35 are serialized; the
-//! rule names the same 35.
+//! text, between a `wgmma.mma_async` and the next `wgmma.wait_group 0`. If an instruction there writes an accumulator,
+//! ptxas warns (C7515) and waits for each product where it is issued. LLVM writes such instructions for a loop that may
+//! be skipped: they set the accumulators to zero. Source: ptxas of CUDA 12.8 on 230 kernels of Triton. It serializes 35
+//! of them, and the rule names the same 35.
 
 use std::collections::BTreeSet;
 

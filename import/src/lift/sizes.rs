@@ -127,8 +127,8 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
     Ok(sizes)
 }
 
-/// Copies whose bytes another role expects, on the same barriers in a loop of its own: each phase of these barriers has
-/// the bytes that every such `expect_tx` says. `said` has the bytes that each instruction expects.
+/// Copies whose bytes another role expects, in a loop of its own. Each phase of their barriers has the bytes that all
+/// `expect_tx` of that role state. `said` has the bytes that each instruction expects.
 fn lend(
     a: &Arena,
     groups: &mut BTreeMap<Signalled, Vec<Group>>,

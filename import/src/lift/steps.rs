@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::symbolic::{Atom, Node, Term};
 
-use super::effects_of::map_effect;
+use super::effects_of::{map_effect, terms_of};
 use super::merge::{Merged, MergedKind};
 use super::reroll::{MOST_STEPS, MOST_TRIED};
 use super::shared::Shared;
@@ -43,15 +43,6 @@ pub(super) struct Expansion<'t> {
     pub(super) values: Values,
     /// Operations before the unrolled loop was reached, and the values of variables there.
     pub(super) reached: Option<(usize, Values)>,
-}
-
-pub(super) fn terms_of(e: &Effect) -> Vec<Term> {
-    let mut list = Vec::new();
-    map_effect(e.clone(), &mut |t| {
-        list.push(t);
-        t
-    });
-    list
 }
 
 /// An operation without its terms. Registers of accumulators are not followed.

@@ -11,7 +11,7 @@ use warpline_sim::ir::Instructions;
 use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Arena, Atom, Node as TermNode, Term};
 
-use super::issue::{Block, Unit};
+use super::issue::Block;
 use super::launch::{Argument, Launch};
 use super::slice::writes;
 use super::tree::{Effect, Fence, Global, GlobalAccess, Kind, Node, Run, Val};
@@ -144,13 +144,11 @@ impl Walk<'_, '_> {
             return;
         }
         let block = self.issued.block.take(registers);
-        let of = |unit| block.instructions(unit);
-        let (int, fma, special) = (of(Unit::Int), of(Unit::Fma), of(Unit::Special));
-        let work = Instructions { int, fma, special, chain: block.cycles().div_ceil(LATENCY) as u32 };
+        let work = Instructions { chain: block.cycles().div_ceil(LATENCY) as u32, ..block.work() };
         let left = &mut self.issued.work;
-        left.int = left.int.saturating_sub(int);
-        left.fma = left.fma.saturating_sub(fma);
-        left.special = left.special.saturating_sub(special);
+        left.int = left.int.saturating_sub(work.int);
+        left.fma = left.fma.saturating_sub(work.fma);
+        left.special = left.special.saturating_sub(work.special);
         if work != Instructions::default() {
             self.nodes.push(Node { at, part: WORK_PART, kind: Kind::Op(self.lanes, Effect::Work(work)) });
         }
@@ -171,10 +169,7 @@ impl Walk<'_, '_> {
             _ if work == Instructions::default() => 0,
             _ => LATENCY,
         };
-        // The special function of a division follows its other instructions.
-        let units = [(Unit::Special, work.special), (Unit::Int, work.int), (Unit::Fma, work.fma)];
-        let units = units.into_iter().filter(|(_, n)| *n > 0).collect();
-        self.issued.block.add(&read, &written, units, latency);
+        self.issued.block.add(&read, &written, work, latency);
     }
 
     fn record(&mut self, at: usize, part: u8, e: Effect) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::symbolic::{Atom, Term};
 
-use super::effects_of::map_effect;
+use super::effects_of::terms_of;
 use super::merge::{Merged, MergedKind};
 use super::shared::Shared;
 
@@ -13,12 +13,9 @@ pub(super) fn without_unread(s: &Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
     fn each(tree: &[Merged], f: &mut dyn FnMut(Option<u32>, Term)) {
         for n in tree {
             match &n.kind {
-                MergedKind::Op(ops) => ops.iter().for_each(|(_, _, e)| {
-                    map_effect(e.clone(), &mut |t| {
-                        f(None, t);
-                        t
-                    });
-                }),
+                MergedKind::Op(ops) => {
+                    ops.iter().for_each(|(_, _, e)| terms_of(e).into_iter().for_each(|t| f(None, t)));
+                }
                 MergedKind::If(c, a, b) => {
                     f(None, *c);
                     each(a, f);

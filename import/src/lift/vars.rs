@@ -150,8 +150,8 @@ impl Shared<'_> {
         false
     }
 
-    /// Bounds variables with many values that are never negative, such as the number of all steps so far: no value that
-    /// such a variable is set to is negative while none of them is. The others have no bounds.
+    /// Bounds variables with many values that are never negative, such as the number of all steps so far. While none of
+    /// these variables is negative, none is set to a negative value. The others have no bounds.
     fn never_negative(&mut self, mut open: BTreeSet<u32>) {
         for v in &open {
             self.arena.bound_var(*v, Some((0, MANY)));

@@ -242,8 +242,8 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         (only_trips, read)
     }
 
-    /// Comparisons over the launch in an expression are free where trip counts do not decide them: a register that has
-    /// one value behind a branch and another beside it.
+    /// Makes comparisons over the launch in an expression free conditions, where trip counts do not decide them. A
+    /// register that has one value behind a branch and another beside it contains such a comparison.
     fn free_comparisons(&mut self, at: usize, t: Term) {
         use crate::symbolic::{Node, Op};
         if self.names.symbols.contains_key(&t) || self.s.timing.is_some() {

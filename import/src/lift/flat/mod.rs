@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use crate::symbolic::{Arena, Atom, Facts, Node, Op, Term};
 
-use super::merge::{Merged, MergedKind, Set};
+use super::merge::{Merged, MergedKind, Set, each_term};
 use super::shared::Shared;
 
 use terms::{MOST, Product, Rules, rewritten, within};
@@ -358,30 +358,6 @@ fn reads(s: &Shared<'_>, list: &[Merged], counter: Term) -> bool {
     let mut any = false;
     each_term(list, &mut |t| any |= of(t));
     any
-}
-
-fn each_term(list: &[Merged], f: &mut dyn FnMut(Term)) {
-    for n in list {
-        match &n.kind {
-            MergedKind::Op(ops) => ops.iter().for_each(|(_, _, e)| {
-                super::effects_of::map_effect(e.clone(), &mut |t| {
-                    f(t);
-                    t
-                });
-            }),
-            MergedKind::If(c, a, b) => {
-                f(*c);
-                each_term(a, f);
-                each_term(b, f);
-            }
-            MergedKind::For(_, count, body) => {
-                f(*count);
-                each_term(body, f);
-            }
-            MergedKind::Set(_, t) => f(*t),
-            MergedKind::End => {}
-        }
-    }
 }
 
 /// The lengths of start and cycle of all sequences of a counter.

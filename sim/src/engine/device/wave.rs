@@ -38,8 +38,8 @@ struct Merging {
     pairs: f64,
     /// `pairs` at the start of a cluster of a later wave, for lines that are in the cache.
     later: f64,
-    /// Tiles of a matrix that a cluster of a later wave reads until it is in step with those that read the same tiles;
-    /// infinite where it never is.
+    /// Tiles of a matrix that a cluster of a later wave reads until it is in step with those that share them. Infinite
+    /// where it never is.
     settling: f64,
     /// Cores of a group whose requests meet on the way.
     group: i64,
