@@ -80,7 +80,8 @@ impl Timing<'_> {
             Some(request) if copied => core.requests.serve(at, ticks(lines * request)),
             _ => core.l2.serve(at, ticks(lines * c.l2_byte)),
         };
-        let slices = core.look_up(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
+        let looked = ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte);
+        let slices = if self.prog.opaque_globals { core.slices.serve_ahead(at, looked) } else { core.look_up(at, looked) };
         let dram = self.served_by_dram(core, at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
         port.max(slices).max(dram)
     }
@@ -91,9 +92,7 @@ impl Timing<'_> {
         if !self.prog.opaque_globals {
             return core.dram.serve(at, ticks).1;
         }
-        core.dram.busy += ticks;
-        core.dram.free += ticks;
-        core.dram.free.max(at)
+        core.dram.serve_ahead(at, ticks)
     }
 
     /// Bytes of a copy, and bytes of the lines that contain them.
