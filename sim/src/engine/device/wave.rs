@@ -133,6 +133,8 @@ pub(super) struct Tiles<'p, 'l> {
     line: i64,
     /// By object: tiles of a cluster that are in flight at a time.
     ahead: Vec<u32>,
+    /// Whether clusters ask for lines of some matrix part by part.
+    parts: bool,
 }
 
 impl<'p, 'l> Tiles<'p, 'l> {
@@ -149,6 +151,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
             burst,
             line,
             ahead: Vec::new(),
+            parts: false,
         }
     }
 
@@ -203,7 +206,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
         // The first wave starts in step, and stays so until its CTAs store results.
         let mut when = if first == 0 { When::InStep } else { When::Unordered { tiles: 0 } };
         let mut tiles: FxHashMap<u16, (u32, [i64; 2])> = FxHashMap::default();
-        // By object: bytes that the simulated unit's clusters read, and those of first reads.
+        // By object: bytes that the simulated unit's clusters read, and those that may come from memory.
         let mut firsts = vec![(0, 0); self.prog.objects.len()];
         let mut mine_read: FxHashSet<(u32, u32)> = FxHashSet::default();
         for step in 0..steps {
@@ -248,7 +251,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                     let again = before && !new && self.prog.opaque_globals;
                     let (all, first) = &mut firsts[w.obj as usize];
                     *all += u64::from(w.bytes);
-                    *first += if again { 0 } else { u64::from(w.bytes) };
+                    *first += if again && level < Level::Dram { 0 } else { u64::from(w.bytes) };
                     let list = if again { &mut wave.again } else { &mut wave.levels };
                     let known = list.entry((w.obj, w.at)).or_insert(level);
                     *known = level.max(*known);
@@ -256,7 +259,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
             }
         }
         let share = |part: u64, all: u64| (part as f64 / all.max(1) as f64 * 256.0).round() / 256.0;
-        // Only first reads come from memory.
+        // What comes from memory is shared by the first reads, and by those later reads that come from there too.
         let shares = |(b, (all, first)): (&Bytes, &(u64, u64))| match b.asked {
             0 => Shares::default(),
             _ => Shares {
@@ -288,9 +291,14 @@ impl<'p, 'l> Tiles<'p, 'l> {
             }
             let TileRequest { tile, bytes, along, split, .. } = same[0];
             let from = self.caches.read(cache, tile, bytes * along, sum);
-            // A miss waits for memory, and later requests for the line wait with it.
-            let unordered = matches!(when, When::Unordered { .. });
-            let when = if unordered && from > Level::Far { When::ByPairs } else { when };
+            let when = match when {
+                // Nothing keeps clusters in step that ask for lines part by part: they do not wait for the same lines.
+                When::InStep if self.parts => When::ByPairs,
+                When::Unordered { .. } if self.parts => When::Unordered { tiles: 0 },
+                // A miss waits for memory, and later requests for the line wait with it.
+                When::Unordered { .. } if from > Level::Far => When::ByPairs,
+                when => when,
+            };
             sum.looked += (self.merging.lookups(&here, self.at.units, when, split) * bytes as f64) as u64;
             level = level.max(from);
         }
@@ -322,6 +330,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let next = self.names.len() as u32;
         let tile = *self.names.entry((footprint.obj, at, footprint.rows, footprint.cols)).or_insert(next);
         let split = row < self.line && self.ahead[footprint.obj as usize] >= 2;
+        self.parts |= split;
         Some(TileRequest { tile, group, bytes, along: along as u32, obj: footprint.obj, at: footprint.at, split })
     }
 }
