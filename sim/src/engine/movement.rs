@@ -81,7 +81,8 @@ impl Timing<'_> {
             _ => core.l2.serve(at, ticks(lines * c.l2_byte)),
         };
         let looked = ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte);
-        let slices = if self.prog.opaque_globals { core.slices.serve_ahead(at, looked) } else { core.look_up(at, looked) };
+        let slices =
+            if self.prog.opaque_globals { core.slices.serve_ahead(at, looked) } else { core.look_up(at, looked) };
         let dram = self.served_by_dram(core, at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
         port.max(slices).max(dram)
     }
