@@ -126,7 +126,10 @@ impl Emit<'_, '_, '_> {
                 let from = self.part_of(&block, n, parts);
                 if let IrOp::Move { src, crew, issue, .. } = &mut op {
                     let instructions = block.instructions.div_ceil(parts as u32).max(1);
-                    (*src, *crew, *issue) = (from, block.crew, IssueCount::Instructions(instructions));
+                    // Other warps may copy to other parts.
+                    let warps = by_warp.keys().fold(0u64, |s, w| s | 1 << w);
+                    let issued = IssueCount::Instructions(instructions);
+                    (*src, *crew, *issue) = (from, block.crew & warps, issued);
                 }
             }
             self.by(at, set, now, one, &op)?;
