@@ -247,13 +247,21 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
             Some((x, p)) => {
                 let missing = repair::add_missing(&subject, p, x, options.limits());
                 let (suggested, repair) = missing.map_or((None, None), |(s, r)| (Some(s), Some(r)));
-                let suggested = suggested.unwrap_or_else(|| {
+                let mut suggested = suggested.unwrap_or_else(|| {
                     let values = one_stage_more(&subject);
                     warpline_verify::suggest((subject.symbolic(), p), rules, options.limits(), x, &values, &allowed)
                 });
+                let last = if suggested.found.is_some() {
+                    None
+                } else {
+                    repair::last(&subject, p, x, options.limits()).map(|(last, repair)| {
+                        suggested = RepairReport { tried: suggested.tried + last.tried, ..last };
+                        repair
+                    })
+                };
                 let found = suggested.found.as_ref();
                 let spelled = || repair::spelled(&subject, p, found?, options.limits());
-                let repair = repair.or_else(spelled);
+                let repair = repair.or(last).or_else(spelled);
                 (Some(suggested), repair)
             }
             None => (None, None),

@@ -1,7 +1,7 @@
 //! The time of copies: to and from shared memory, registers, tensor memory, the caches and memory behind them.
 
 use crate::ir::Writes;
-use crate::ir::{Class, MoveKind, Op};
+use crate::ir::{MoveKind, Op};
 use crate::protocol::MoveEffect;
 use crate::timeline::Stall;
 
@@ -172,7 +172,7 @@ impl Timing<'_> {
         match m.how {
             MoveKind::Load => {
                 let n = (m.global_bytes as f64 / per).ceil().max(1.0);
-                let batch = m.batch.map_or(n as u32, |b| b.clamp(1, n as u32));
+                let batch = m.issue.in_flight().map_or(n as u32, |b| b.clamp(1, n as u32));
                 let load = Load {
                     left: n as u32,
                     batch,
@@ -188,10 +188,10 @@ impl Timing<'_> {
             MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma => {
                 let copied = m.how == MoveKind::CpAsync;
                 // The time of a `cp.async` contains its address arithmetic, which a compiled kernel has on its own.
-                let each = if copied && m.batch.is_none() { c.issue_cp } else { c.issue_load };
+                let each = if copied && m.issue.instructions().is_none() { c.issue_cp } else { c.issue_load };
                 let wide =
                     if m.how == MoveKind::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
-                let n = m.batch.map_or((m.global_bytes as f64 / wide).ceil(), f64::from).max(1.0);
+                let n = m.issue.instructions().map_or((m.global_bytes as f64 / wide).ceil(), f64::from).max(1.0);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue. Lines of an asynchronous copy are looked up
                 // in order with reads of shared memory; a register load uses the port itself.
@@ -218,7 +218,7 @@ impl Timing<'_> {
                 }
             }
             MoveKind::Lds | MoveKind::Sts => {
-                let n = if m.batch.is_some() { 1.0 } else { (m.chip_bytes as f64 / per).ceil().max(1.0) };
+                let n = if m.issue.passes().is_some() { 1.0 } else { (m.chip_bytes as f64 / per).ceil().max(1.0) };
                 let each = if m.how == MoveKind::Lds { c.issue_lds } else { c.issue_sts };
                 let shared = if m.how == MoveKind::Lds { src } else { dst };
                 // Stores write whole rows; only reads of fragments across rows conflict in the banks.
@@ -228,7 +228,8 @@ impl Timing<'_> {
                 let unpacked = if m.dequant { self.unpack(core, seat, issued, m.elements as f64) } else { issued };
                 // The instruction queues behind earlier copies; it passes there at the rate of one line of a copy.
                 let at = if c.load_line > 0.0 { core.front.serve(start, ticks(n * c.load_line)).0 } else { start };
-                let bytes = m.batch.map_or(m.chip_bytes as f64 * ways, |passes| f64::from(passes) * PASS_BYTES);
+                let bytes =
+                    m.issue.passes().map_or(m.chip_bytes as f64 * ways, |passes| f64::from(passes) * PASS_BYTES);
                 let (_, port) = core.shared.serve(at, ticks(bytes * c.shared_byte));
                 // A store continues when the port has taken its data. The data of a load arrives one latency later.
                 let end = if m.how == MoveKind::Sts { unpacked.max(port) } else { issued };
@@ -236,7 +237,7 @@ impl Timing<'_> {
                 Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() }
             }
             MoveKind::Store => {
-                let n = m.batch.map_or((m.global_bytes as f64 / per).ceil(), f64::from).max(1.0);
+                let n = m.issue.instructions().map_or((m.global_bytes as f64 / per).ceil(), f64::from).max(1.0);
                 let ready = now.max(seat.matrix_ready);
                 let atomic = if dst.sel.writes == Writes::Atomic { ticks(c.atomic) } else { 0 };
                 let bytes = (m.global_bytes as f64 / n * 256.0) as u64;
@@ -356,7 +357,6 @@ impl Timing<'_> {
 
     /// The slowdown of a tile without swizzle by bank conflicts.
     fn conflict(&self, obj: u16) -> f64 {
-        let o = &self.prog.objects[obj as usize];
-        if o.class == Class::Shared && o.swizzle == 0 { self.costs.conflict } else { 1.0 }
+        if self.prog.objects[obj as usize].has_bank_conflicts() { self.costs.conflict } else { 1.0 }
     }
 }

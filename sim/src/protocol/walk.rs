@@ -8,11 +8,11 @@
 use crate::ir::{Env, Expr, Instr, Op, Program};
 use crate::timeline::Lanes;
 
-use super::eval::Coords;
 use super::footprint::Footprint;
 use super::op::global_place;
+use super::spec::Rules;
+use super::vocabulary::{AgentId, Coords};
 use super::world::World;
-use super::{AgentId, Rules};
 
 /// One copy from or to global memory, of all warps that share the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]

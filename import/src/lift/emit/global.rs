@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpline_sim::ir::{
     Binary, Class, Dtype, Expr, Instructions, MmaKind, MoveKind, ObjId, Object, Op as IrOp, Operand, Part,
 };
-use warpline_sim::ir::{Place, Selection, Writes};
+use warpline_sim::ir::{IssueCount, Place, Selection, Writes};
 
 use crate::ptx::Error;
 use crate::symbolic::Term;
@@ -128,8 +128,8 @@ impl Emit<'_, '_, '_> {
                 }
             };
             let mut op = moved(kind, src, dst, None, None);
-            if let IrOp::Move { crew, batch, .. } = &mut op {
-                (*crew, *batch) = (block.crew, Some(block.instructions));
+            if let IrOp::Move { crew, issue, .. } = &mut op {
+                (*crew, *issue) = (block.crew, IssueCount::Instructions(block.instructions));
             }
             self.by(at, set, now, one, &op)?;
         }
