@@ -12,7 +12,7 @@ use warpline_study::numbers::{metric_named, numbers};
 use warpline_study::sweep::{self, Axis, Outcome, Part, Plan, Row, Shard, Value};
 
 use crate::error::{Error, Sources};
-use crate::load::{self, Subject, load};
+use crate::load::{self, Lowered, Subject, load_point};
 use crate::output;
 use crate::progress::{Counter, OnProgress};
 use crate::request::{Clock, Request, Setting};
@@ -69,11 +69,13 @@ pub fn sweep(sweep: &SweepRequest, progress: OnProgress<'_>) -> Result<Part, Err
     }
     let plan = Plan::new(sweep.axes.clone())
         .map_err(|e| Error::with_help(e, "say what to vary: `--vary stages=1..6`, or `--points FILE`"))?;
+    let names = plan.names().into_iter().map(str::to_string);
+    let lowered = &Arc::new(Lowered::over(names));
     let subject = sweep::Subject {
         scenario: sweep.request.scenario.clone(),
         against: sweep.against.clone(),
         settings: settings(sweep),
-        inputs: inputs(sweep, &plan)?,
+        inputs: inputs(sweep, &plan, lowered)?,
     };
     let mut part = Part::new(subject, plan, sweep.shard);
     if let Some(path) = sweep.state.as_deref().filter(|p| p.exists()) {
@@ -98,7 +100,7 @@ pub fn sweep(sweep: &SweepRequest, progress: OnProgress<'_>) -> Result<Part, Err
         if sweep.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Error::new("the sweep was stopped"));
         }
-        point(sweep, &part.plan, i)
+        point(sweep, &part.plan, i, lowered)
     };
     let rows = sweep::run(&todo, &one, &done);
     // Finished points are kept even if a later point is an error.
@@ -141,7 +143,7 @@ fn extra_metrics(sweep: &SweepRequest) -> impl Iterator<Item = &str> {
 const ADDED: [&str; 4] = ["against_cycles", "against_time_us", "speedup", "clock_mhz"];
 
 /// The version, and a digest of all inputs: of the first point that compiles, for each scenario and machine.
-fn inputs(sweep: &SweepRequest, plan: &Plan) -> Result<String, Error> {
+fn inputs(sweep: &SweepRequest, plan: &Plan, lowered: &Arc<Lowered>) -> Result<String, Error> {
     let mut seen: Vec<(String, Option<String>)> = Vec::new();
     let (mut digest, mut first) = (0u64, None);
     for i in 0..plan.len() {
@@ -150,7 +152,7 @@ fn inputs(sweep: &SweepRequest, plan: &Plan) -> Result<String, Error> {
         if seen.contains(&which) {
             continue;
         }
-        match load(&request).and_then(|s| Ok((against(sweep, &s, &request)?, s))) {
+        match load_point(&request, lowered).and_then(|s| Ok((against(sweep, &s, &request, lowered)?, s))) {
             Ok((other, s)) => {
                 for s in other.iter().chain([&s]) {
                     digest = digest.rotate_left(7) ^ s.digest();
@@ -208,15 +210,20 @@ fn at(base: &Request, names: &[&str], values: Vec<Value>) -> Result<Request, Err
 }
 
 /// The second scenario at a point, where the sweep has one.
-fn against(sweep: &SweepRequest, this: &Subject, request: &Request) -> Result<Option<Subject>, Error> {
+fn against(
+    sweep: &SweepRequest,
+    this: &Subject,
+    request: &Request,
+    lowered: &Arc<Lowered>,
+) -> Result<Option<Subject>, Error> {
     let varied = &request.settings[sweep.request.settings.len()..];
-    sweep.against.as_deref().map(|other| load::load_at_point(this, other, varied, request)).transpose()
+    sweep.against.as_deref().map(|other| load::load_at_point(this, other, varied, request, lowered)).transpose()
 }
 
 /// The run of a point. A rejected point is a row; a name that does not exist is an error.
-fn point(sweep: &SweepRequest, plan: &Plan, i: usize) -> Result<Row, Error> {
+fn point(sweep: &SweepRequest, plan: &Plan, i: usize, lowered: &Arc<Lowered>) -> Result<Row, Error> {
     let request = at(&sweep.request, &plan.names(), plan.point(i))?;
-    let subject = match load(&request) {
+    let subject = match load_point(&request, lowered) {
         Ok(subject) => subject,
         Err(error @ Error::Input { .. }) => return Ok(Row::infeasible("kernel", error.summary())),
         Err(error) => return Err(error),
@@ -232,7 +239,7 @@ fn point(sweep: &SweepRequest, plan: &Plan, i: usize) -> Result<Row, Error> {
             (row.outcome, row.message) = (Outcome::GaveUp, format!("clock {clock}"));
         }
     }
-    match against(sweep, &subject, &request) {
+    match against(sweep, &subject, &request, lowered) {
         Ok(Some(other)) => {
             let settled = |clock: Option<Sustained>| clock.is_none_or(|c| c.end != ClockResult::Open);
             let theirs =

@@ -47,6 +47,25 @@ fn every_point_is_a_run_or_says_what_forbids_it() {
 }
 
 #[test]
+fn a_sweep_over_a_counting_parameter_has_the_numbers_of_single_points() {
+    for (scenario, size) in [("metal/triple_buffer", "m=256"), ("hopper/persistent", "m=512")] {
+        let all = |vary: &str, set: &str| {
+            let args = ["sweep", scenario, "--set", size, "--set", "n=512", "--set", set, "--vary", vary, "--json"];
+            json(&warpline(&args))
+        };
+        // `k` only counts, so the points of the first sweep share one lowered kernel. `stages` shapes it.
+        let together = all("k=0,64,96,512", "stages=3");
+        for (i, k) in [0, 64, 96, 512].into_iter().enumerate() {
+            let single = all("stages=3", &format!("k={k}"));
+            let (a, b) = (&together["points"][i], &single["points"][0]);
+            for part in ["outcome", "limit", "message", "numbers"] {
+                assert_eq!(a[part], b[part], "{part} of {scenario} at k = {k}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_limit_is_named() {
     let limit = |args: &[&str]| {
         let said = warpline(&[&["sweep"], args, &["--json"]].concat());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use warpline_scenarios::pipeline::{self, PassOptions, Plan};
 use warpline_scenarios::{Inputs, Scenario};
@@ -9,7 +10,7 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::Program;
 use warpline_sim::machine::Machine;
 
-use super::{Found, builtin_scenarios, hint, machine_named, machine_names};
+use super::{Found, Lowered, builtin_scenarios, hint, machine_named, machine_names};
 use crate::error::{Error, Sources};
 use crate::request::{Request, text_of};
 
@@ -37,6 +38,8 @@ pub(super) struct Library {
     pub(super) ask: PassOptions<'static>,
     /// The plan of each `pipelined` loop.
     pub(super) plans: Vec<Plan>,
+    /// Lowered kernels that the points of a sweep share.
+    pub(super) lowered: Option<Arc<Lowered>>,
 }
 
 impl Library {
@@ -175,8 +178,9 @@ impl Library {
         machine: Option<&Machine>,
     ) -> Result<Program, Error> {
         let cores = machine.and_then(|m| m.get("core.count")).map(|c| c as i64);
-        warpline_scenarios::compile(&found.kernel_file, &found.kernel_text, &Inputs { set, cores })
-            .map_err(|d| self.bad(d))
+        let (file, text, inputs) = (&found.kernel_file, &found.kernel_text, Inputs { set, cores });
+        let bound = self.lowered.as_ref().and_then(|lowered| lowered.program(file, text, &inputs));
+        bound.map_or_else(|| warpline_scenarios::compile(file, text, &inputs).map_err(|d| self.bad(d)), Ok)
     }
 
     /// The machine a scenario names.

@@ -11,6 +11,7 @@
 
 mod launch;
 mod library;
+mod lowered;
 mod names;
 mod nearest;
 mod ptx;
@@ -18,6 +19,7 @@ mod second;
 mod subject;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use warpline_scenarios::Scenario;
 use warpline_sim::diag::Diagnostic;
@@ -31,6 +33,7 @@ use crate::schedule::{self, ScheduleFile};
 use library::{Library, Place, Values};
 
 pub use launch::{parse_argument, parse_grid};
+pub(crate) use lowered::Lowered;
 pub use names::{
     BuiltinScenario, MachineFile, builtin_scenarios, describe, formatted, machine_file, machine_named, machine_names,
     read, set_machine, titles,
@@ -47,11 +50,22 @@ pub use subject::{Expectation, Subject, finding_label, finding_message, waiting_
 /// # Errors
 /// Files that cannot be read, every problem of their text, unknown names, and values that the kernel rejects.
 pub fn load(request: &Request) -> Result<Subject, Error> {
+    load_from(Library::of(request), request)
+}
+
+/// Loads the kernel of a point of a sweep. Points share lowered kernels.
+///
+/// # Errors
+/// As for [`load`].
+pub(crate) fn load_point(request: &Request, lowered: &Arc<Lowered>) -> Result<Subject, Error> {
+    load_from(Library { lowered: Some(lowered.clone()), ..Library::of(request) }, request)
+}
+
+fn load_from(mut library: Library, request: &Request) -> Result<Subject, Error> {
     if is_ptx(&request.scenario) {
         let subject = ptx::load(request)?;
         return options(subject, request);
     }
-    let mut library = Library::of(request);
     let found = library.find(&request.scenario)?;
     let file = request.schedule.as_deref().map(schedule::read).transpose()?;
     let settings = file.as_ref().map_or(Ok(request.settings.clone()), |f| f.settings(&request.settings))?;

@@ -1,11 +1,12 @@
 //! Second runs, beside a first run. Settings are shared where both runs had the same value.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use warpline_scenarios::Beside;
 
 use super::library::Library;
-use super::{Found, MachineChoice, Subject, assemble, is_ptx, load, options, scheduled};
+use super::{Found, Lowered, MachineChoice, Subject, assemble, is_ptx, load, options, scheduled};
 use crate::error::Error;
 use crate::request::{Request, Setting};
 use crate::schedule;
@@ -83,11 +84,12 @@ pub(crate) fn load_at_point(
     scenario: &str,
     varied: &[Setting],
     request: &Request,
+    lowered: &Arc<Lowered>,
 ) -> Result<Subject, Error> {
     if is_ptx(scenario) {
         return load_compiled(scenario, varied, request);
     }
-    let mut library = Library::with_texts(request);
+    let mut library = Library { lowered: Some(lowered.clone()), ..Library::with_texts(request) };
     let found = library.find(scenario)?;
     let values = library.values(&found)?;
     let has = |s: &&Setting| !matches!(s, Setting::Parameter { name, .. } if !values.contains_key(name));

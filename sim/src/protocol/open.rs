@@ -18,7 +18,7 @@ use crate::ir::{BarrierCta, Executors, Instr, Op, Phase, Program};
 use super::mbarrier::{Signal, Wait};
 use super::op::{BarrierUse, instruction};
 use super::order::{Access, Epoch, RowId};
-use super::snapshot::{Entry, Family, Snapshot};
+use super::snapshot::{Entry, Family, PARTS, Snapshot};
 use super::vocabulary::{AgentId, MbarIx};
 use super::world::World;
 
@@ -95,8 +95,18 @@ fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
 pub(super) struct NamedClocks {
     clocks: Vec<Vec<i64>>,
     newest: Vec<i64>,
+    /// For each part of rows and each component, the last question of [`Self::reached`] and its answer: most rows have
+    /// reached one clock.
+    last: Vec<Option<Reached>>,
     /// The first component that is an mbarrier.
     mbars: u32,
+}
+
+/// A clock of a row, and the named clock that it is rounded down to.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    clock: u32,
+    named: Option<i64>,
 }
 
 impl NamedClocks {
@@ -128,12 +138,25 @@ impl NamedClocks {
             .iter_mut()
             .zip(&world.mbars)
             .for_each(|(newest, m)| *newest = m.hardware().phase as i64);
-        NamedClocks { clocks, newest, mbars }
+        NamedClocks { last: vec![None; PARTS * clocks.len()], clocks, newest, mbars }
     }
 
-    /// The newest clock that the state names and a row has reached, or the row's own clock where clocks are subtracted.
-    /// `None` where the row has reached no such clock.
-    pub(super) fn reached(&self, comp: u32, clock: u32) -> Option<i64> {
+    /// The newest clock that the state names and a part of a row has reached, or the row's own clock where clocks are
+    /// subtracted. `None` where the row has reached no such clock.
+    #[inline]
+    pub(super) fn reached(&mut self, part: usize, comp: u32, clock: u32) -> Option<i64> {
+        let last = &mut self.last[part * self.newest.len() + comp as usize];
+        match last {
+            Some(last) if last.clock == clock => last.named,
+            _ => {
+                let named = self.first_reached(comp, clock);
+                self.last[part * self.newest.len() + comp as usize] = Some(Reached { clock, named });
+                named
+            }
+        }
+    }
+
+    fn first_reached(&self, comp: u32, clock: u32) -> Option<i64> {
         let (clock, newest) = (clock as i64, self.newest[comp as usize]);
         // Phases are compared with the phase before (`mbar_wait`). An agent's next operation has the agent's newest
         // clock.
@@ -218,30 +241,35 @@ mod tests {
 
     /// Component 0 is an agent, component 1 an mbarrier.
     fn named() -> NamedClocks {
-        NamedClocks { clocks: vec![vec![3, 9, 20], vec![2, 7]], newest: vec![21, 6], mbars: 1 }
+        NamedClocks {
+            clocks: vec![vec![3, 9, 20], vec![2, 7]],
+            newest: vec![21, 6],
+            last: vec![None; 2 * PARTS],
+            mbars: 1,
+        }
     }
 
     #[test]
     fn a_clock_is_rounded_down_to_one_that_the_state_names() {
-        let of = |clock| named().reached(0, clock);
+        let of = |clock| named().reached(0, 0, clock);
         assert_eq!([0, 2, 3, 8, 9, 19, 20].map(of), [None, None, Some(3), Some(3), Some(9), Some(9), Some(20)]);
     }
 
     #[test]
     fn the_newest_clock_of_an_agent_is_kept() {
-        assert_eq!(named().reached(0, 21), Some(21));
+        assert_eq!(named().reached(0, 0, 21), Some(21));
     }
 
     #[test]
     fn the_last_two_phases_of_an_mbarrier_are_kept() {
-        let of = |clock| named().reached(1, clock);
+        let of = |clock| named().reached(0, 1, clock);
         assert_eq!([1, 3, 4, 5, 6].map(of), [None, Some(2), Some(2), Some(5), Some(6)]);
     }
 
     #[test]
     fn nothing_is_known_of_a_phase_only_where_some_are_over() {
-        let early = NamedClocks { clocks: vec![Vec::new()], newest: vec![1], mbars: 0 };
+        let mut early = NamedClocks { clocks: vec![Vec::new()], newest: vec![1], last: vec![None; PARTS], mbars: 0 };
         assert_eq!([early.nothing(0), named().nothing(1)], [false, true]);
-        assert_eq!(early.reached(0, 0), Some(0));
+        assert_eq!(early.reached(0, 0, 0), Some(0));
     }
 }

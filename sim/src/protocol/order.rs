@@ -16,6 +16,8 @@
 //! writes and the asynchronous proxy uses needs another: what a `fence async.global` on the way covers. A join of rows
 //! joins all parts.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 /// A component's clock at an access.
@@ -28,40 +30,39 @@ pub(super) struct Epoch {
 /// Index of a row: the row of an agent, a barrier or a flight.
 pub(super) type RowId = u32;
 
-/// All rows, in one array.
+/// All rows. Copies of a world share each row until one of them changes it.
 #[derive(Debug)]
 pub(super) struct Rows {
     /// Number of components.
     n: usize,
-    /// Number of parts of a row: 2, and the optional ones below.
-    parts: usize,
     /// The part for order in time, where it is separate.
     timed: Option<usize>,
     /// The part that `tcgen05.fence` covers, where those fences are needed.
     sealed: Option<usize>,
     /// The part that a proxy fence on global memory covers, where those fences are needed.
     global: Option<usize>,
-    cells: Vec<u32>,
+    /// The clocks of each row, part after part.
+    rows: Vec<Arc<[u32]>>,
     free: Vec<RowId>,
     /// Whether no order is recorded and every question is answered with yes: for a search, which makes every order
     /// itself.
     off: bool,
 }
 
-clone_by_field!(Rows { n, parts, timed, sealed, global, cells, free, off });
+clone_by_field!(Rows { n, timed, sealed, global, rows, free, off });
 
 impl Rows {
     pub(super) fn new(components: usize, rows: usize, timed: bool, sealed: bool, global: bool) -> Self {
         let parts = 2 + timed as usize + sealed as usize + global as usize;
-        let cells = vec![0; parts * components * rows];
+        let row: Arc<[u32]> = vec![0; parts * components].into();
         let (timed, global) = (timed.then_some(2), global.then_some(parts - 1));
         let sealed = sealed.then_some(parts - 1 - global.is_some() as usize);
-        Rows { n: components, parts, timed, sealed, global, cells, free: Vec::new(), off: false }
+        Rows { n: components, timed, sealed, global, rows: vec![row; rows], free: Vec::new(), off: false }
     }
 
     /// Records no order from now on.
     pub(super) fn turn_off(&mut self) {
-        (self.cells, self.free, self.timed, self.sealed, self.off) = (Vec::new(), Vec::new(), None, None, true);
+        (self.rows, self.free, self.timed, self.sealed, self.off) = (Vec::new(), Vec::new(), None, None, true);
         self.global = None;
     }
 
@@ -75,19 +76,19 @@ impl Rows {
         self.off
     }
 
-    /// Bytes of all rows.
+    /// Bytes that a copy takes, and the rows that it then changes, about.
     pub(super) fn bytes(&self) -> usize {
-        self.cells.len() * size_of::<u32>()
+        self.rows.len() * size_of::<Arc<[u32]>>() + self.rows.iter().map(|row| size_of_val(&row[..])).sum::<usize>()
     }
 
     pub(super) fn components(&self) -> u32 {
         self.n as u32
     }
 
+    /// The clocks of a row, to be changed.
     #[inline]
-    fn range(&self, r: RowId) -> std::ops::Range<usize> {
-        let w = self.parts * self.n;
-        r as usize * w..(r as usize + 1) * w
+    fn row_mut(&mut self, r: RowId) -> &mut [u32] {
+        Arc::make_mut(&mut self.rows[r as usize])
     }
 
     /// A new row for a flight, with the contents of another row.
@@ -95,15 +96,13 @@ impl Rows {
         if self.off {
             return of;
         }
-        let from = self.range(of);
+        let row = self.rows[of as usize].clone();
         if let Some(r) = self.free.pop() {
-            let at = self.range(r).start;
-            self.cells.copy_within(from, at);
+            self.rows[r as usize] = row;
             r
         } else {
-            let r = (self.cells.len() / (self.parts * self.n)) as RowId;
-            self.cells.extend_from_within(from);
-            r
+            self.rows.push(row);
+            (self.rows.len() - 1) as RowId
         }
     }
 
@@ -115,21 +114,17 @@ impl Rows {
 
     /// Orders everything before `from` before `into` as well.
     pub(super) fn join(&mut self, into: RowId, from: RowId) {
-        if self.off {
+        if self.off || into == from {
             return;
         }
-        let (i, f) = (self.range(into), self.range(from));
-        // Splits the array at the row that lies second.
-        let (into, from) = if i.start < f.start {
-            let (low, high) = self.cells.split_at_mut(f.start);
-            (&mut low[i], &high[..f.len()])
-        } else if f.start < i.start {
-            let (low, high) = self.cells.split_at_mut(i.start);
-            (&mut high[..i.len()], &low[f])
-        } else {
-            return;
-        };
-        into.iter_mut().zip(from).for_each(|(c, v)| *c = (*c).max(*v));
+        let (i, f) = (into as usize, from as usize);
+        let (low, high) = self.rows.split_at_mut(i.max(f));
+        let (into, from) = if i < f { (&mut low[i], &high[0]) } else { (&mut high[0], &low[f]) };
+        if let Some(own) = Arc::get_mut(into) {
+            own.iter_mut().zip(&from[..]).for_each(|(c, v)| *c = (*c).max(*v));
+        } else if !Arc::ptr_eq(into, from) {
+            *into = into.iter().zip(&from[..]).map(|(c, v)| *c.max(v)).collect();
+        }
     }
 
     #[inline]
@@ -137,16 +132,16 @@ impl Rows {
         if self.off {
             return u32::MAX;
         }
-        self.cells[self.range(r).start + comp as usize]
+        self.rows[r as usize][comp as usize]
     }
 
     /// Orders everything before `from` before `into` in time, with nothing visible.
     pub(super) fn follow(&mut self, into: RowId, from: RowId) {
-        let (i, f) = (self.range(into).start, self.range(from).start);
-        if let Some(part) = self.timed {
-            for k in part * self.n..(part + 1) * self.n {
-                self.cells[i + k] = self.cells[i + k].max(self.cells[f + k]);
-            }
+        if let Some(part) = self.timed.filter(|_| into != from) {
+            let (n, from) = (self.n, self.rows[from as usize].clone());
+            let known = &from[part * n..(part + 1) * n];
+            let own = &mut self.row_mut(into)[part * n..(part + 1) * n];
+            own.iter_mut().zip(known).for_each(|(c, v)| *c = (*c).max(*v));
         }
     }
 
@@ -155,10 +150,9 @@ impl Rows {
         if self.off {
             return;
         }
-        let (start, n, timed) = (self.range(r).start, self.n, self.timed);
-        for part in (0..self.parts).filter(|part| Some(*part) != timed) {
-            self.cells[start + part * n..start + (part + 1) * n].fill(0);
-        }
+        let (n, timed) = (self.n, self.timed);
+        let parts = self.row_mut(r).chunks_mut(n.max(1)).enumerate();
+        parts.filter(|(part, _)| Some(*part) != timed).for_each(|(_, clocks)| clocks.fill(0));
     }
 
     /// The clock of a component that a row knows to be reached.
@@ -167,28 +161,29 @@ impl Rows {
         if self.off {
             return u32::MAX;
         }
-        self.cells[self.range(r).start + self.timed.unwrap_or(0) * self.n + comp as usize]
+        self.rows[r as usize][self.timed.unwrap_or(0) * self.n + comp as usize]
     }
 
     /// Raises one clock: the component's accesses up to that clock are before this row.
     pub(super) fn raise(&mut self, r: RowId, comp: u32, clock: u32) {
-        for i in self.clocks(r, comp) {
-            self.cells[i] = self.cells[i].max(clock);
-        }
+        self.change(r, comp, |c| *c = (*c).max(clock));
     }
 
     pub(super) fn tick(&mut self, r: RowId, comp: u32) {
-        for i in self.clocks(r, comp) {
-            self.cells[i] += 1;
-        }
+        self.change(r, comp, |c| *c += 1);
     }
 
-    /// The positions of a component's clock in a row: as visible, and as reached.
-    fn clocks(&self, r: RowId, comp: u32) -> impl Iterator<Item = usize> + use<> {
-        let first = self.range(r).start + comp as usize;
-        let n = self.n;
-        let seen = (!self.off).then_some(first);
-        seen.into_iter().chain(self.timed.map(move |part| first + part * n))
+    /// Changes a component's clock in a row: as visible, and as reached.
+    fn change(&mut self, r: RowId, comp: u32, by: impl Fn(&mut u32)) {
+        if self.off {
+            return;
+        }
+        let timed = self.timed.map(|part| part * self.n + comp as usize);
+        let row = self.row_mut(r);
+        by(&mut row[comp as usize]);
+        if let Some(i) = timed {
+            by(&mut row[i]);
+        }
     }
 
     #[inline]
@@ -198,57 +193,58 @@ impl Rows {
 
     /// All clocks of a row, part after part.
     pub(super) fn row(&self, r: RowId) -> &[u32] {
-        &self.cells[self.range(r)]
+        &self.rows[r as usize]
+    }
+
+    /// Whether a part of a row covers an epoch.
+    #[inline]
+    fn covers(&self, r: RowId, part: usize, e: Epoch) -> bool {
+        self.rows[r as usize][part * self.n + e.comp as usize] >= e.clock
+    }
+
+    /// Makes a part of a row cover what happened before, of the components named.
+    fn cover(&mut self, r: RowId, part: usize, covers: impl Fn(u32) -> bool) {
+        let n = self.n;
+        let (before, others) = self.row_mut(r).split_at_mut(n);
+        let part = &mut others[(part - 1) * n..part * n];
+        let named = part.iter_mut().zip(before).enumerate().filter(|(k, _)| covers(*k as u32));
+        named.for_each(|(_, (c, v))| *c = (*c).max(*v));
     }
 
     /// Whether a proxy fence on the way covers an epoch.
     pub(super) fn fenced(&self, r: RowId, e: Epoch) -> bool {
-        self.off || self.cells[self.range(r).start + self.n + e.comp as usize] >= e.clock
+        self.off || self.covers(r, 1, e)
     }
 
     /// A proxy fence: covers what happened before, of the components named.
     pub(super) fn fence(&mut self, r: RowId, covers: impl Fn(u32) -> bool) {
-        if self.off {
-            return;
-        }
-        let s = self.range(r).start;
-        for k in (0..self.n).filter(|k| covers(*k as u32)) {
-            self.cells[s + self.n + k] = self.cells[s + self.n + k].max(self.cells[s + k]);
+        if !self.off {
+            self.cover(r, 1, covers);
         }
     }
 
     /// A proxy fence on global memory: covers what happened before, of the components named.
     pub(super) fn fence_global(&mut self, r: RowId, covers: impl Fn(u32) -> bool) {
-        let s = self.range(r).start;
         if let Some(part) = self.global {
-            for k in (0..self.n).filter(|k| covers(*k as u32)) {
-                let c = s + part * self.n + k;
-                self.cells[c] = self.cells[c].max(self.cells[s + k]);
-            }
+            self.cover(r, part, covers);
         }
     }
 
     /// Whether a proxy fence on global memory on the way covers an epoch; true where those fences are not needed.
     pub(super) fn fenced_global(&self, r: RowId, e: Epoch) -> bool {
-        let s = self.range(r).start;
-        self.global.is_none_or(|part| self.cells[s + part * self.n + e.comp as usize] >= e.clock)
+        self.global.is_none_or(|part| self.covers(r, part, e))
     }
 
     /// `tcgen05.fence::before_thread_sync`: covers all that happened before.
     pub(super) fn seal(&mut self, r: RowId) {
-        let s = self.range(r).start;
         if let Some(part) = self.sealed {
-            for k in 0..self.n {
-                let c = s + part * self.n + k;
-                self.cells[c] = self.cells[c].max(self.cells[s + k]);
-            }
+            self.cover(r, part, |_| true);
         }
     }
 
     /// Whether a `before_thread_sync` on the way covers an epoch; true where those fences are not needed.
     pub(super) fn sealed(&self, r: RowId, e: Epoch) -> bool {
-        let s = self.range(r).start;
-        self.sealed.is_none_or(|part| self.cells[s + part * self.n + e.comp as usize] >= e.clock)
+        self.sealed.is_none_or(|part| self.covers(r, part, e))
     }
 }
 

@@ -52,7 +52,7 @@ pub struct Snapshot {
 /// An odd multiplier with bits all over its width.
 const MIX: u64 = 0x517c_c1b7_2722_0a95;
 /// Parts of a row, at most.
-const PARTS: usize = 5;
+pub(super) const PARTS: usize = 5;
 /// Entries of a row, about.
 const ROOM: usize = 32;
 /// Entries of a piece, about.
@@ -113,6 +113,26 @@ impl Snapshot {
 /// The yes-or-no parts of an agent's state, as bits.
 fn flags(a: &Agent) -> u64 {
     [a.ended, a.performs_for_warp, a.diverged, a.unmet].iter().fold(0, |bits, flag| bits << 1 | *flag as u64)
+}
+
+/// Adds the clocks of a component in the parts of a row. Returns which parts have which of them.
+fn different_parts<'a>(
+    s: &mut Snapshot,
+    comp: u32,
+    clocks: impl Iterator<Item = &'a u32>,
+    named: &mut NamedClocks,
+) -> u64 {
+    let (mut same_as, mut values) = (0u64, [None; PARTS]);
+    for (part, clock) in clocks.enumerate() {
+        let Some(value) = named.reached(part, comp, *clock) else { continue };
+        values[part] = Some(value);
+        let same = values.iter().position(|earlier| *earlier == Some(value)).unwrap_or(part);
+        if same == part {
+            s.count(Family::Clock(comp), value);
+        }
+        same_as |= (same as u64 + 1) << (4 * part);
+    }
+    same_as
 }
 
 impl World<'_> {
@@ -289,43 +309,34 @@ impl World<'_> {
         }
         self.memory.last_touches().iter().for_each(|u| s.same(u.number()));
         rows.extend(0..self.spec.fixed_rows());
-        let named = NamedClocks::of(self, &s);
-        rows.into_iter().for_each(|r| self.row(&mut s, r, &named));
+        let mut named = NamedClocks::of(self, &s);
+        rows.into_iter().for_each(|r| self.row(&mut s, r, &mut named));
         s
     }
 
-    fn row(&self, s: &mut Snapshot, r: RowId, named: &NamedClocks) {
+    /// Adds the clocks that a row has reached. Nothing is known of most components, and of others most parts of the row
+    /// have the same clock. One number says which parts those are, and each clock is listed once. A row has at most
+    /// five parts (`Rows::new`), with four bits each here.
+    fn row(&self, s: &mut Snapshot, r: RowId, named: &mut NamedClocks) {
         let at = s.entries.len();
         s.same(0u64);
         let mut known = 0u64;
         let (row, components) = (self.order.row(r), self.order.components() as usize);
         let parts = row.len() / components;
-        let mut clocks = [0; PARTS];
-        for comp in 0..components {
-            (0..parts).for_each(|part| clocks[part] = row[part * components + comp]);
-            let clocks = &clocks[..parts];
-            let comp = comp as u32;
-            // Nothing is known of most components; of others, most parts of the row have the same clock. One number
-            // says which parts those are, and each clock is listed once. A row has at most five parts (`Rows::new`),
-            // with four bits each here.
-            if clocks.iter().all(|clock| *clock == 0) && named.nothing(comp) {
-                continue;
-            }
-            let (mut same_as, mut values) = (0u64, [None; PARTS]);
-            for (part, clock) in clocks.iter().enumerate() {
-                // Mostly all parts have one clock.
-                let value = match clocks[..part].iter().position(|earlier| earlier == clock) {
-                    Some(earlier) => values[earlier],
-                    None => named.reached(comp, *clock),
-                };
-                let Some(value) = value else { continue };
-                values[part] = Some(value);
-                let same = values.iter().position(|earlier| *earlier == Some(value)).unwrap_or(part);
-                if same == part {
-                    s.count(Family::Clock(comp), value);
+        // All parts have the clock of the first.
+        let all_same = (0..parts).fold(0u64, |bits, part| bits | 1 << (4 * part));
+        for (i, clock) in row[..components].iter().enumerate() {
+            let comp = i as u32;
+            let same_as = if row[i..].iter().step_by(components).all(|c| c == clock) {
+                if *clock == 0 && named.nothing(comp) {
+                    continue;
                 }
-                same_as |= (same as u64 + 1) << (4 * part);
-            }
+                let Some(value) = named.reached(0, comp, *clock) else { continue };
+                s.count(Family::Clock(comp), value);
+                all_same
+            } else {
+                different_parts(s, comp, row[i..].iter().step_by(components), named)
+            };
             if same_as != 0 {
                 known = (known.rotate_left(5) ^ ((comp as u64) << 20 | same_as)).wrapping_mul(MIX);
             }

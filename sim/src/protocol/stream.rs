@@ -87,10 +87,14 @@ pub(super) struct Stream {
 
 impl Clone for Stream {
     fn clone(&self) -> Stream {
+        // Hardly any stream of a world is used, and a copy of an empty list takes longer than a new one.
+        if self.unused() {
+            return Stream::default();
+        }
         Stream { groups: self.groups.clone(), flying: self.flying.clone(), ..*self }
     }
 
-    // A derived copy would allocate anew, and hardly any stream of a world is used.
+    // A derived copy would allocate anew.
     fn clone_from(&mut self, from: &Stream) {
         if from.unused() && self.unused() {
             return;

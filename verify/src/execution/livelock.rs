@@ -1,31 +1,49 @@
 //! Detection of livelocks: a run that repeats itself for ever.
 //!
-//! The run is deterministic, so a state that recurs in full recurs for ever. States are kept at steps that are powers of two
-//! (Brent's algorithm): a cycle of length n that begins at step s is found before step 4 * max(n, s, FIRST).
+//! The run is deterministic, so a state that recurs in full recurs for ever. Places are kept at steps that are powers of
+//! two (Brent's algorithm). A state costs as much as a hundred steps, so it is kept only where the run comes to a place
+//! like the kept one: a cycle of length n that begins at step s is found before step 5 * max(n, s, FIRST).
 
 use std::sync::Arc;
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{Snapshot, may_recur};
+use warpline_sim::protocol::{AgentId, Snapshot, may_recur};
 
 use crate::execution::canonical::CanonicalRun;
 
-/// The newest kept state.
+/// The newest kept place of a run.
 #[derive(Debug)]
 struct Kept {
+    /// The agent whose turn it is, and its instruction.
+    next: (AgentId, u32),
     outline: u64,
     variables: Vec<i64>,
-    state: Snapshot,
+    /// The state, once another place looked like this one: at that place.
+    state: Option<Snapshot>,
 }
 
-/// The first step at which a state is kept. Most runs of a proof are shorter, and a state costs as much as a hundred
-/// steps.
+impl Kept {
+    fn of(walk: &CanonicalRun<'_>) -> Kept {
+        let variables = walk.world.variables().collect();
+        Kept { next: (walk.turn(), walk.pc()), outline: walk.outline(), variables, state: None }
+    }
+
+    /// Whether a run is at a place like this one.
+    fn like(&self, walk: &CanonicalRun<'_>) -> bool {
+        // Most places that differ already differ in their next instruction, and most others in their outline.
+        self.next == (walk.turn(), walk.pc())
+            && self.outline == walk.outline()
+            && walk.world.variables().eq(self.variables.iter().copied())
+    }
+}
+
+/// The first step at which a place is kept.
 const FIRST: u64 = 1 << 7;
 
 /// The detector of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Cycle {
-    /// The step at which the next state is kept.
+    /// The step at which the next place is kept.
     next: u64,
     kept: Option<Arc<Kept>>,
 }
@@ -38,18 +56,17 @@ impl Cycle {
 
     /// Whether the state before an agent's step equals the kept one.
     pub(crate) fn closes(&mut self, walk: &CanonicalRun<'_>) -> bool {
-        // Most states that differ already differ in their outline.
-        if let Some(kept) = &self.kept
-            && kept.outline == walk.outline()
-            && walk.world.variables().eq(kept.variables.iter().copied())
-            && walk.world.recurs(&kept.state, &walk.state())
-        {
-            return true;
+        if let Some(kept) = self.kept.as_ref().filter(|kept| kept.like(walk)) {
+            let now = walk.state();
+            match &kept.state {
+                Some(state) if walk.world.recurs(state, &now) => return true,
+                Some(_) => {}
+                None => self.kept = Some(Arc::new(Kept { state: Some(now), ..Kept::of(walk) })),
+            }
         }
         if walk.steps >= self.next {
             self.next = 2 * walk.steps;
-            let (outline, variables) = (walk.outline(), walk.world.variables().collect());
-            self.kept = Some(Arc::new(Kept { outline, variables, state: walk.state() }));
+            self.kept = Some(Arc::new(Kept::of(walk)));
         }
         false
     }

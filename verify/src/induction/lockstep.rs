@@ -236,18 +236,28 @@ impl<'p> Reached<'p> {
             if let Some(u) = &mut until {
                 u.steps(first, &made[0]);
             }
-            for (w, marks) in watches.iter_mut().zip(&mut marks) {
-                if w.steps(first, &made[0]) > 0 {
-                    let (iteration, index) = (w.iteration(), w.last.unwrap_or(0));
-                    marks.push(Mark { at, outline: first.outline(), iteration, index, steps: first.steps });
-                }
-            }
+            count(&mut watches, first, &made[0], |i, w| {
+                let (iteration, index) = (w.iteration(), w.last.unwrap_or(0));
+                marks[i].push(Mark { at, outline: first.outline(), iteration, index, steps: first.steps });
+            });
         };
         Segment { start: self.clone(), until: from, marks, checkpoints, at, end }
     }
 }
 
-/// The loops with more iterations in the long run, for each agent.
+/// Counts a step of a run in the loops that its agent watches. `advanced` receives each watch that advanced, with its
+/// index.
+fn count(watches: &mut [Watch], run: &CanonicalRun<'_>, made: &StepOutcome, mut advanced: impl FnMut(usize, &Watch)) {
+    let StepOutcome::Performed { agent, .. } = *made else { return };
+    // `watches` lists each loop for all agents in turn.
+    for i in (agent as usize..watches.len()).step_by(run.world.agents().len()) {
+        if watches[i].steps(run, made) > 0 {
+            advanced(i, &watches[i]);
+        }
+    }
+}
+
+/// The loops with more iterations in the long run: each loop for all agents in turn.
 fn watches(short: &CanonicalRun<'_>, long: &CanonicalRun<'_>, parts: usize) -> Vec<Watch> {
     let prog = short.world.program();
     let mut list: Vec<Watch> = Vec::new();
@@ -405,9 +415,7 @@ impl<'p> Segment<'p> {
             let x = runs[0].next();
             runs.iter_mut().skip(1).for_each(|w| drop(w.next()));
             let first = &runs[0];
-            for watch in &mut watches {
-                watch.steps(first, &x);
-            }
+            count(&mut watches, first, &x, |_, _| {});
             if let Some(u) = &mut until {
                 u.steps(first, &x);
             }
