@@ -30,6 +30,7 @@ mod reset;
 mod residues;
 mod rings;
 mod serial;
+mod shapes;
 mod shared;
 mod shuffle;
 mod sizes;
