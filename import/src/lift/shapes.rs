@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn names_of_cutlass_have_the_shape_of_their_products() {
-        let atom = "MMA_AtomIJNS3_25SM100_MMA_F16BF16_2x1SM_SSIS2_S2_fLi256ELi128ELNS3_4UMMA5MajorE0ELS1L_1ELNS1K_7ScaleE";
+        let atom =
+            "MMA_AtomIJNS3_25SM100_MMA_F16BF16_2x1SM_SSIS2_S2_fLi256ELi128ELNS3_4UMMA5MajorE0ELS1L_1ELNS1K_7ScaleE";
         let shape = Shape { m: 256, n: 128, trans_a: false, trans_b: true };
         assert_eq!(Shape::in_name(&format!("_Z11gemm_device{atom}{atom}")), Some(shape));
         assert_eq!(Shape::in_name(&format!("{atom}{}", atom.replace("Li128E", "Li64E"))), None);

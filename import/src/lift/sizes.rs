@@ -19,6 +19,8 @@ struct Group {
     expect: Option<i64>,
     /// The instruction that expects them.
     at: Option<usize>,
+    /// The CTAs that execute it.
+    by: BTreeSet<u32>,
     copies: BTreeMap<(usize, Term), BTreeSet<(u32, u32)>>,
     /// Its copies come before the `expect_tx`.
     copies_first: bool,
@@ -35,6 +37,9 @@ impl Group {
         self.expect.is_none() && self.copies.iter().any(|((i, t), all)| *i != at && *t == to && all.contains(&by))
     }
 }
+
+/// The CTAs that copy by an instruction to a barrier of a CTA, with the CTA that receives.
+type Issued = BTreeMap<(usize, u32), BTreeSet<(u32, u32)>>;
 
 /// A barrier of one CTA.
 type Signalled = (Term, u32);
@@ -58,6 +63,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
     let mut sizes = Sizes::new();
     let mut starts: BTreeSet<i64> = BTreeSet::new();
     let mut bad = None;
+    let mut issued = Issued::new();
     each_op(tree, &mut |at, (w, _, e)| {
         let rank = w / warps;
         match e {
@@ -70,6 +76,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                     sizes.insert((at, *to, *bar), n as u32);
                 }
                 for (dest, signalled) in deliveries(a, rank, *multicast, *cta) {
+                    issued.entry((at, signalled)).or_default().insert((rank, dest));
                     let list = groups.entry((*bar, signalled)).or_default();
                     if list.last().is_none_or(|g| g.is_closed_to(at) || g.has_another(at, *to, (rank, dest))) {
                         list.push(Group { copies_first: true, ..Group::default() });
@@ -88,11 +95,18 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                 match list.last_mut() {
                     // A copy may come before the `expect_tx` of its phase.
                     Some(g) if g.expect.is_none() => (g.expect, g.at) = (n, Some(at)),
+                    // The same `expect_tx` on another way to the same copies.
+                    Some(g) if g.at == Some(at) && g.by.contains(&rank) && g.copies.is_empty() => {}
                     // CTAs of a pair that expect on one barrier.
-                    Some(g) if g.at == Some(at) => g.expect = g.expect.zip(n).map(|(x, y)| x + y),
+                    Some(g) if g.at == Some(at) && !g.by.contains(&rank) => {
+                        g.expect = g.expect.zip(n).map(|(x, y)| x + y);
+                    }
                     // Several `expect_tx`, and then the copies.
                     Some(g) if g.copies.is_empty() => g.expect = g.expect.zip(n).map(|(x, y)| x + y),
                     _ => list.push(Group { expect: n, at: Some(at), ..Group::default() }),
+                }
+                if let Some(g) = list.last_mut() {
+                    g.by.insert(rank);
                 }
             }
             Effect::Init(bar, _) => starts.extend(a.constant(*bar)),
@@ -110,6 +124,12 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
             && let Some(g) = list.last_mut()
         {
             last.copies.into_iter().for_each(|(copy, by)| g.copies.entry(copy).or_default().extend(by));
+        }
+    }
+    // CTAs that copy by one instruction have a group each where the numbers of their slots have no common name.
+    for ((_, cta), list) in &mut groups {
+        for (copy, by) in list.iter_mut().flat_map(|g| &mut g.copies) {
+            by.extend(issued.get(&(copy.0, *cta)).into_iter().flatten());
         }
     }
     let groups = || groups.iter().flat_map(|((bar, _), list)| list.iter().map(move |g| (*bar, g)));
@@ -204,10 +224,10 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
         (rest % times == 0 && fits(rest / times, gap)).then_some((n, rest / times))
     };
     let all: Vec<(usize, i64)> = (0..open.len()).filter_map(rest_of).collect();
-    let with_rest = rest_of(open.len() - 1).or(match *all {
-        [one] => Some(one),
-        _ => None,
-    });
+    let one = |all: &[(usize, i64)]| if let [one] = *all { Some(one) } else { None };
+    // The box of a tensor map is rather a power of two.
+    let whole: Vec<(usize, i64)> = all.iter().copied().filter(|(_, rest)| rest.count_ones() == 1).collect();
+    let with_rest = rest_of(open.len() - 1).or(one(&all)).or(one(&whole));
     if let Some((n, rest)) = with_rest {
         for (i, o) in open.iter().enumerate() {
             let size = if i == n { rest } else { o.gap.unwrap_or(0) };
