@@ -21,6 +21,8 @@ struct Group {
     at: Option<usize>,
     /// The CTAs that execute it.
     by: BTreeSet<u32>,
+    /// The CTA of the barrier.
+    cta: u32,
     copies: BTreeMap<(usize, Term), BTreeSet<(u32, u32)>>,
     /// Its copies come before the `expect_tx`.
     copies_first: bool,
@@ -30,6 +32,18 @@ impl Group {
     /// Whether a copy by an instruction belongs to a later phase.
     fn is_closed_to(&self, at: usize) -> bool {
         self.copies_first && self.expect.is_some() && self.copies.keys().all(|(i, _)| *i != at)
+    }
+
+    /// The phase with the copies of all CTAs. CTAs that copy by one instruction have a phase each where the numbers of
+    /// their slots have no common name.
+    fn of_all(&self, issued: &Issued) -> Group {
+        let mut all = Group { expect: self.expect, at: self.at, copies: self.copies.clone(), ..Group::default() };
+        for ((at, _), by) in &mut all.copies {
+            let here = self.copies.iter().filter(|((i, _), _)| i == at).flat_map(|(_, by)| by);
+            let here: BTreeSet<(u32, u32)> = here.copied().collect();
+            by.extend(issued.get(&(*at, self.cta)).into_iter().flatten().filter(|x| !here.contains(x)));
+        }
+        all
     }
 
     /// Whether another instruction copies to the same place: the two are of different phases.
@@ -126,11 +140,8 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
             last.copies.into_iter().for_each(|(copy, by)| g.copies.entry(copy).or_default().extend(by));
         }
     }
-    // CTAs that copy by one instruction have a group each where the numbers of their slots have no common name.
     for ((_, cta), list) in &mut groups {
-        for (copy, by) in list.iter_mut().flat_map(|g| &mut g.copies) {
-            by.extend(issued.get(&(copy.0, *cta)).into_iter().flatten());
-        }
+        list.iter_mut().for_each(|g| g.cta = *cta);
     }
     let groups = || groups.iter().flat_map(|((bar, _), list)| list.iter().map(move |g| (*bar, g)));
     let mut left = Vec::new();
@@ -140,7 +151,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
         }
     }
     for (bar, g) in left {
-        if !alike(a, bar, g, &mut sizes) {
+        if !alike(a, bar, g, &mut sizes) && settle(a, bar, &g.of_all(&issued), &starts, &mut sizes).is_err() {
             settle(a, bar, g, &starts, &mut sizes)?;
         }
     }

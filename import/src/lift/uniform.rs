@@ -22,7 +22,11 @@ const ROUNDS: usize = 4;
 
 /// The tree with words that are the same in each iteration.
 pub(super) fn uniform(s: &mut Shared<'_>, tree: Vec<Merged>, line: u32) -> Vec<Merged> {
-    s.assume(line, "words of memory that decide what an iteration of a loop does are the same in each iteration");
+    s.assume(line, "words of memory, and counts of loops, that differ by iteration of a loop are the same in each iteration");
+    let counts = counts_at_zero(s, &tree);
+    let mut memo = FxHashMap::default();
+    let mut f = |a: &mut Arena, t: Term| a.replace(t, &counts, &mut memo);
+    let tree: Vec<Merged> = tree.iter().map(|n| replaced(s, n, &mut f)).collect();
     let one = one_of_each(s);
     let mut memo = FxHashMap::default();
     let mut f = |a: &mut Arena, t: Term| value(a, t, &one, &mut memo);
@@ -68,6 +72,24 @@ fn at_zero(a: &mut Arena, t: Term) -> Term {
     let zero = a.int(0);
     let with: FxHashMap<Term, Term> = atoms.into_iter().map(|x| (a.atom(x), zero)).collect();
     a.replace(t, &with, &mut FxHashMap::default())
+}
+
+/// Counts of loops that differ by iteration of another loop, such as those of the tiles of causal attention, and their
+/// values for the first one.
+fn counts_at_zero(s: &mut Shared<'_>, tree: &[Merged]) -> FxHashMap<Term, Term> {
+    let mut list = Vec::new();
+    super::symbols::counts(tree, &mut list);
+    let mut with = FxHashMap::default();
+    for t in list {
+        for (x, _) in s.arena.parts(t).1.iter() {
+            let plain = matches!(s.arena.node(*x), Node::Atom(_));
+            let by_counter = s.arena.mentions(*x, |a| matches!(a, Atom::Counter(h) if h != u32::MAX));
+            if !plain && by_counter && !s.arena.mentions(*x, |a| matches!(a, Atom::Var(_))) {
+                with.insert(*x, at_zero(&mut s.arena, *x));
+            }
+        }
+    }
+    with
 }
 
 /// For each read of a word of shared memory, the first read of the same word: of the same address but for the slot of a
