@@ -137,6 +137,14 @@ impl<'p> Walker<'p> {
         w.footprint(t.agent, place, 0).ok()
     }
 
+    /// The footprint on the chip of a listed copy from global memory in the cluster that was looked at last.
+    pub fn destination(&mut self, t: &Traffic) -> Option<Footprint> {
+        let w = &mut self.world;
+        w.agents.vars_mut(t.agent).copy_from_slice(&t.vars);
+        let Instr::Op { op: Op::Move { dst, .. }, .. } = &w.prog.code[t.pc as usize] else { return None };
+        w.footprint(t.agent, dst, 0).ok()
+    }
+
     /// Dependence of a listed copy's place on the cluster's coordinates.
     pub fn grid_dependence(&self, t: &Traffic) -> GridDependence {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return GridDependence::All };

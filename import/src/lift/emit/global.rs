@@ -183,14 +183,20 @@ impl Emit<'_, '_, '_> {
         Place { at, elements: true, ..whole(obj) }
     }
 
-    /// Part `j` of `n` of a block, by rows.
+    /// Part `j` of `n` of a block, by rows or else by columns.
     pub(super) fn part_of(&mut self, b: &Block, j: usize, n: usize) -> Place {
         let place = self.block_place(b);
-        if n < 2 || b.rows % n as i64 != 0 {
-            return place;
-        }
-        let rows = vec![Part { index: Expr::Const(j as i64), of: n as u32 }];
-        Place { sel: Selection { rows, ..Selection::default() }, ..place }
+        let part = || vec![Part { index: Expr::Const(j as i64), of: n as u32 }];
+        let sel = if n < 2 {
+            Selection::default()
+        } else if b.rows % n as i64 == 0 {
+            Selection { rows: part(), ..Selection::default() }
+        } else if b.cols % n as i64 == 0 {
+            Selection { cols: part(), ..Selection::default() }
+        } else {
+            Selection::default()
+        };
+        Place { sel, ..place }
     }
 
     /// The block that threads access.

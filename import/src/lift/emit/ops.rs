@@ -126,7 +126,9 @@ impl Emit<'_, '_, '_> {
                 let from = self.part_of(&block, n, parts);
                 if let IrOp::Move { src, crew, batch, .. } = &mut op {
                     let instructions = block.instructions.div_ceil(parts as u32).max(1);
-                    (*src, *crew, *batch) = (from, block.crew, Some(instructions));
+                    // Other warps may copy to other parts.
+                    let warps = by_warp.keys().fold(0u64, |s, w| s | 1 << w);
+                    (*src, *crew, *batch) = (from, block.crew & warps, Some(instructions));
                 }
             }
             self.by(at, set, now, one, &op)?;
