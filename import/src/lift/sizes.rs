@@ -19,7 +19,7 @@ struct Group {
     expect: Option<i64>,
     /// The instruction that expects them.
     at: Option<usize>,
-    /// The CTAs that execute it.
+    /// The warps that execute it.
     by: BTreeSet<u32>,
     /// The CTA of the barrier.
     cta: u32,
@@ -110,9 +110,9 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                     // A copy may come before the `expect_tx` of its phase.
                     Some(g) if g.expect.is_none() => (g.expect, g.at) = (n, Some(at)),
                     // The same `expect_tx` on another way to the same copies.
-                    Some(g) if g.at == Some(at) && g.by.contains(&rank) && g.copies.is_empty() => {}
-                    // CTAs of a pair that expect on one barrier.
-                    Some(g) if g.at == Some(at) && !g.by.contains(&rank) => {
+                    Some(g) if g.at == Some(at) && g.by.contains(w) && g.copies.is_empty() => {}
+                    // Warps, or CTAs of a pair, that expect on one barrier.
+                    Some(g) if g.at == Some(at) && !g.by.contains(w) => {
                         g.expect = g.expect.zip(n).map(|(x, y)| x + y);
                     }
                     // Several `expect_tx`, and then the copies.
@@ -120,7 +120,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                     _ => list.push(Group { expect: n, at: Some(at), ..Group::default() }),
                 }
                 if let Some(g) = list.last_mut() {
-                    g.by.insert(rank);
+                    g.by.insert(*w);
                 }
             }
             Effect::Init(bar, _) => starts.extend(a.constant(*bar)),

@@ -22,7 +22,10 @@ const ROUNDS: usize = 4;
 
 /// The tree with words that are the same in each iteration.
 pub(super) fn uniform(s: &mut Shared<'_>, tree: Vec<Merged>, line: u32) -> Vec<Merged> {
-    s.assume(line, "words of memory, and counts of loops, that differ by iteration of a loop are the same in each iteration");
+    s.assume(
+        line,
+        "words of memory, and counts of loops, that differ by iteration of a loop are the same in each iteration",
+    );
     let counts = counts_at_zero(s, &tree);
     let mut memo = FxHashMap::default();
     let mut f = |a: &mut Arena, t: Term| a.replace(t, &counts, &mut memo);
