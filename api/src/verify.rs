@@ -216,6 +216,9 @@ pub(crate) fn default_verdict(subject: &Subject) -> Verdict {
     warpline_verify::verify(subject.symbolic(), subject.rules(), Options::default())
 }
 
+/// Largest number of steps for what a kernel does apart from its missing fences after `init`: the verdict is known.
+const SECOND_LOOK: u64 = 400_000;
+
 /// Verifies a kernel.
 ///
 /// # Errors
@@ -230,7 +233,8 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let only_init = verdict.violation.as_ref().is_some_and(only_init_fences);
     let without_init = whole.filter(|s| only_init && s.fences.init == Level::Error).map(|mut s| {
         s.fences.init = Level::Note;
-        self::verdict(&mut s, options)
+        let max_steps = options.max_steps.min(SECOND_LOOK);
+        self::verdict(&mut s, &ProofOptions { max_steps, ..*options })
     });
     let trips = trips(&subject);
     let (faulty, witness, suggested, repair) = {

@@ -115,7 +115,18 @@ fn program(
     let tree = unrolled(&mut s, tree);
     let tree = if launch.timed { gather(&mut s, tree) } else { tree };
     let tree = super::flat::unflattened(&mut s, tree);
-    let (tree, cut) = super::data::cut(&mut s, tree, everyone)?;
+    let assumed = s.assumed.clone();
+    let (tree, cut, uniform) = match super::data::cut(&mut s, tree.clone(), everyone) {
+        Ok((tree, cut)) => (tree, cut, None),
+        Err(e) if launch.timed => return Err(e),
+        Err(e) => {
+            s.assumed = assumed;
+            let tree = super::uniform::uniform(&mut s, tree, e.line);
+            let line = e.line;
+            let (tree, cut) = super::data::cut(&mut s, tree, everyone).map_err(|_| e)?;
+            (tree, cut, Some(line))
+        }
+    };
     let mut names = Names::default();
     let tree = without_unread(&s, tree);
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
@@ -207,9 +218,13 @@ fn program(
             }
         }
     }
+    // One word that several readers could take for two.
+    if let Some(line) = uniform.filter(|_| super::uniform::words(&s.arena, names.order.iter().map(|(t, _)| *t)) > 1) {
+        related = Some(format!("data that decide at line {line} are taken to be the same in each iteration"));
+    }
     let terms: Vec<Term> = names.order.iter().map(|(t, _)| *t).collect();
     let launches = match &related {
-        Some(_) if !launch.timed => super::possible::launches(&mut s.arena, &terms, &stands_for),
+        Some(_) if !launch.timed && uniform.is_none() => super::possible::launches(&mut s.arena, &terms, &stands_for),
         _ => Vec::new(),
     };
     let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();

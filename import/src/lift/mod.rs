@@ -1,5 +1,6 @@
 //! From a kernel's text to a program.
 
+mod alike;
 mod barriers;
 mod build;
 mod cases;
@@ -30,6 +31,7 @@ mod reset;
 mod residues;
 mod rings;
 mod serial;
+mod shapes;
 mod shared;
 mod shuffle;
 mod sizes;
@@ -42,6 +44,7 @@ mod symbols;
 mod tensor;
 mod timed;
 pub mod tree;
+mod uniform;
 mod unread;
 mod values;
 mod vars;
@@ -250,6 +253,7 @@ fn walked<'a>(
         mail: mailbox::Mail::new(words),
         cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
         data: 0,
+        taken: None,
         histories: Default::default(),
         words: Default::default(),
         functions: Default::default(),
