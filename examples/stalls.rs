@@ -7,8 +7,8 @@
 //!
 //! math, 4 warps: works 10.6 % of its time
 //!   76.2 %  mbarrier     line 52: wait full[s] for i / stages
-//!    3.3 %  barrier      line 51: barrier
-//!    2.4 %  barrier      line 61: barrier
+//!    3.7 %  barrier      line 51: barrier
+//!    2.9 %  barrier      line 61: barrier
 //! ```
 
 use std::error::Error;
