@@ -289,13 +289,23 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
 /// The verdict on a kernel; the subject keeps the program of this verdict.
 fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
     let verdict = decide(subject, options.verifier());
-    without_impossible_fault(subject, verdict, options.limits())
+    let verdict = without_impossible_fault(subject, verdict, options.limits());
+    for_some_data(subject, verdict)
 }
 
 /// Whether every fault is a missing fence after the `init` of an mbarrier. Compilers that omit this fence omit it
 /// everywhere, and the kernels work, so other faults are of interest.
 fn only_init_fences(x: &Violation) -> bool {
     x.hang.is_empty() && x.findings.iter().all(|f| f.note || f.code == Code::InitFence)
+}
+
+/// Bounds a proof of a compiled kernel that was made for some data only.
+fn for_some_data(subject: &Subject, mut v: Verdict) -> Verdict {
+    let partial = subject.imported.as_ref().and_then(|i| i.partial.clone());
+    if let (Outcome::Proved, Some(why)) = (&v.outcome, partial) {
+        v.outcome = Outcome::Bounded { trips: None, why };
+    }
+    v
 }
 
 /// Replaces a fault of a compiled kernel by no verdict, if its values may not be possible together.

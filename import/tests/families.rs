@@ -66,7 +66,7 @@ fn data_decide_whether_a_warp_waits() {
         )
     };
     let arrive = "\tmbarrier.arrive.shared.b64 %rd2, [%r2];\n";
-    assert_eq!(verdict(64, &kernel(arrive)), "proved\t");
+    assert!(verdict(64, &kernel(arrive)).starts_with("bounded"));
     let early =
         kernel("").replace("\tst.shared.b32 [%r21], %r1;\n", &format!("{arrive}\tst.shared.b32 [%r21], %r1;\n"));
     let faulty = verdict(64, &early.replace("$L2:\n", &format!("$L2:\n{arrive}")));
@@ -91,7 +91,7 @@ fn a_ring_runs_on_through_tiles_of_which_data_say_the_size() {
              $L7:\n{after}\t@%p6 bra $L5;\n$L9:\n"
         )
     };
-    assert_eq!(verdict(64, &kernel("")), "proved\t");
+    assert!(verdict(64, &kernel("")).starts_with("bounded"));
     let faulty = verdict(64, &kernel("\tadd.s32 %r16, %r16, 1;\n"));
     assert!(faulty.starts_with("violated"), "{faulty}");
 }

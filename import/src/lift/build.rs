@@ -74,6 +74,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         }
     }
     first.related = first.related.or_else(|| cases.iter().find_map(|l| l.related.clone()));
+    first.partial = first.partial.or_else(|| cases.iter().find_map(|l| l.partial.clone()));
     first.others = cases;
     Ok(first)
 }
@@ -222,6 +223,13 @@ fn program(
     if let Some(line) = uniform.filter(|_| super::uniform::words(&s.arena, names.order.iter().map(|(t, _)| *t)) > 1) {
         related = Some(format!("data that decide at line {line} are taken to be the same in each iteration"));
     }
+    let partial = match (uniform, s.taken) {
+        (Some(line), _) => {
+            Some(format!("data at line {line} are checked as if they decided the same in each iteration"))
+        }
+        (None, Some(_)) => Some("branches by data that wait are checked where all are taken, or none".to_string()),
+        (None, None) => None,
+    };
     let terms: Vec<Term> = names.order.iter().map(|(t, _)| *t).collect();
     let launches = match &related {
         Some(_) if !launch.timed && uniform.is_none() => super::possible::launches(&mut s.arena, &terms, &stands_for),
@@ -242,6 +250,7 @@ fn program(
         bound,
         cluster,
         related,
+        partial,
         launches,
         cut,
         program,

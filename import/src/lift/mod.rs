@@ -99,6 +99,8 @@ pub struct Lifted {
     /// Symbols that are computed from the same arguments, so that some combinations of their values are impossible. A
     /// fault that is found with such a combination may not be a fault.
     pub related: Option<String>,
+    /// What data may decide otherwise than the program has it: a proof of the program is one for some data.
+    pub partial: Option<String>,
     /// Values of all symbols that occur together in some launches, if symbols are related.
     pub launches: Vec<Vec<(String, i64)>>,
     /// The symbols in this launch, in order.
