@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! $ cargo run --example sweep_heat_map
-//! tile_n=64 stages=1          646.9 us
+//! tile_n=64 stages=1          647.2 us
 //! tile_n=64 stages=2          372.4 us
-//! tile_n=64 stages=3          315.7 us
+//! tile_n=64 stages=3          317.1 us
 //! tile_n=64 stages=4          317.7 us
-//! tile_n=64 stages=5          340.3 us
+//! tile_n=64 stages=5          341.1 us
 //! tile_n=128 stages=1         379.2 us
 //! tile_n=128 stages=2         210.6 us
-//! tile_n=128 stages=3         193.9 us
+//! tile_n=128 stages=3         194.5 us
 //! tile_n=128 stages=4         212.3 us
 //! tile_n=128 stages=5         209.9 us
 //! tile_n=256 stages=1         304.3 us

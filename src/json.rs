@@ -122,6 +122,7 @@ struct RoleObject<'a> {
 struct WaitObject<'a> {
     place: PlaceObject<'a>,
     stall: &'static str,
+    wait: String,
     fraction: f64,
 }
 
@@ -337,7 +338,8 @@ pub(crate) fn waiting_objects<'a>(hang: &'a [Waiting], sites: &'a [Site]) -> Vec
 }
 
 fn roles(simulation: &Simulation) -> Vec<RoleObject<'_>> {
-    let sites = &simulation.subject.program.sites;
+    let program = &simulation.subject.program;
+    let sites = &program.sites;
     let of = |r: &'_ warpline_sim::report::RoleTime| -> BTreeMap<&'static str, f64> {
         r.stalls.iter().map(|(s, x)| (words::stall(*s), *x)).collect()
     };
@@ -354,7 +356,12 @@ fn roles(simulation: &Simulation) -> Vec<RoleObject<'_>> {
             waits: r
                 .at
                 .iter()
-                .map(|(site, s, x)| WaitObject { place: place(sites, *site), stall: words::stall(*s), fraction: *x })
+                .map(|(site, s, x)| WaitObject {
+                    place: place(sites, *site),
+                    stall: words::stall(*s),
+                    wait: words::wait(program, *site, *s),
+                    fraction: *x,
+                })
                 .collect(),
         })
         .collect()

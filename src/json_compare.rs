@@ -53,6 +53,7 @@ struct CauseObject<'a> {
     work: bool,
     what: &'static str,
     at: Option<&'a str>,
+    wait: Option<&'a str>,
     a: f64,
     b: f64,
 }
@@ -68,6 +69,7 @@ struct OperationObject<'a> {
     a: f64,
     b: f64,
     parts_at: Option<u32>,
+    wait: &'a str,
 }
 
 /// The object of a comparison, as text.
@@ -97,6 +99,7 @@ pub(crate) fn compare(two: [&Recording; 2], c: &Comparison) -> Result<String, Er
         a: o.cycles[0],
         b: o.cycles[1],
         parts_at: o.parts_at,
+        wait: &o.wait,
     });
     text(&CompareObject {
         schema: COMPARE,
@@ -113,6 +116,7 @@ fn cause(c: &Cause) -> CauseObject<'_> {
         work: is_work(c.what),
         what: words::what(c.what),
         at: c.at.as_deref(),
+        wait: c.wait.as_deref(),
         a: c.cycles[0],
         b: c.cycles[1],
     }
@@ -134,7 +138,7 @@ mod tests {
     #[test]
     fn the_document_has_every_field_of_a_comparison_and_no_other() {
         let what = SpanKind::Stall(Stall::Barrier);
-        let cause = || vec![Cause { what, at: None, cycles: [1.0, 2.0] }];
+        let cause = || vec![Cause { what, at: None, wait: None, cycles: [1.0, 2.0] }];
         let operation = Operation {
             who: "w".into(),
             what,
@@ -143,6 +147,7 @@ mod tests {
             alone: [0, 0],
             cycles: [1.0, 2.0],
             parts_at: Some(0),
+            wait: String::new(),
         };
         let c = Comparison {
             numbers: vec![("cycles", [Some(1.0), None])],

@@ -49,6 +49,11 @@ impl Screen {
     }
 }
 
+/// Columns and rows of the terminal; `None` where there is none.
+pub fn size() -> Option<(u16, u16)> {
+    crossterm::terminal::size().ok()
+}
+
 impl Drop for Screen {
     fn drop(&mut self) {
         restore();

@@ -216,6 +216,9 @@ pub(crate) fn default_verdict(subject: &Subject) -> Verdict {
     warpline_verify::verify(subject.symbolic(), subject.rules(), Options::default())
 }
 
+/// Largest number of steps for what a kernel does apart from its missing fences after `init`: the verdict is known.
+const SECOND_LOOK: u64 = 400_000;
+
 /// Verifies a kernel.
 ///
 /// # Errors
@@ -230,7 +233,8 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let only_init = verdict.violation.as_ref().is_some_and(only_init_fences);
     let without_init = whole.filter(|s| only_init && s.fences.init == Level::Error).map(|mut s| {
         s.fences.init = Level::Note;
-        self::verdict(&mut s, options)
+        let max_steps = options.max_steps.min(SECOND_LOOK);
+        self::verdict(&mut s, &ProofOptions { max_steps, ..*options })
     });
     let trips = trips(&subject);
     let (faulty, witness, suggested, repair) = {
@@ -247,13 +251,21 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
             Some((x, p)) => {
                 let missing = repair::add_missing(&subject, p, x, options.limits());
                 let (suggested, repair) = missing.map_or((None, None), |(s, r)| (Some(s), Some(r)));
-                let suggested = suggested.unwrap_or_else(|| {
+                let mut suggested = suggested.unwrap_or_else(|| {
                     let values = one_stage_more(&subject);
                     warpline_verify::suggest((subject.symbolic(), p), rules, options.limits(), x, &values, &allowed)
                 });
+                let last = if suggested.found.is_some() {
+                    None
+                } else {
+                    repair::last(&subject, p, x, options.limits()).map(|(last, repair)| {
+                        suggested = RepairReport { tried: suggested.tried + last.tried, ..last };
+                        repair
+                    })
+                };
                 let found = suggested.found.as_ref();
                 let spelled = || repair::spelled(&subject, p, found?, options.limits());
-                let repair = repair.or_else(spelled);
+                let repair = repair.or(last).or_else(spelled);
                 (Some(suggested), repair)
             }
             None => (None, None),
@@ -277,13 +289,23 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
 /// The verdict on a kernel; the subject keeps the program of this verdict.
 fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
     let verdict = decide(subject, options.verifier());
-    without_impossible_fault(subject, verdict, options.limits())
+    let verdict = without_impossible_fault(subject, verdict, options.limits());
+    for_some_data(subject, verdict)
 }
 
 /// Whether every fault is a missing fence after the `init` of an mbarrier. Compilers that omit this fence omit it
 /// everywhere, and the kernels work, so other faults are of interest.
 fn only_init_fences(x: &Violation) -> bool {
     x.hang.is_empty() && x.findings.iter().all(|f| f.note || f.code == Code::InitFence)
+}
+
+/// Bounds a proof of a compiled kernel that was made for some data only.
+fn for_some_data(subject: &Subject, mut v: Verdict) -> Verdict {
+    let partial = subject.imported.as_ref().and_then(|i| i.partial.clone());
+    if let (Outcome::Proved, Some(why)) = (&v.outcome, partial) {
+        v.outcome = Outcome::Bounded { trips: None, why };
+    }
+    v
 }
 
 /// Replaces a fault of a compiled kernel by no verdict, if its values may not be possible together.

@@ -7,18 +7,19 @@ use warpline_sim::Report;
 use warpline_sim::timeline::{RowKind, SpanKind, TICKS, Timeline, Work};
 
 /// Steps of the main loop in a window, at most and at least.
-const STEPS: Range<u64> = 4..15;
+const STEPS: Range<u64> = 2..9;
 /// The most spans of a row that can still be told apart on a page.
-const READABLE: usize = 200;
+const READABLE: usize = 140;
 
 /// Cycles that show how a run gets going, where the run is longer.
 ///
 /// The window begins at the start of the run. Warps that multiply for the first time only later, as the second warpgroup of a
 /// ping-pong kernel does, move the window to that time: a chart shows everybody at work.
 pub(crate) fn default_window(report: &Report, timeline: &Timeline, ctas: u32) -> Option<Range<u64>> {
-    let step = (report.cycles_per_tile?.ceil() as u64).max(1);
     let end = report.cycles.ceil() as u64;
     let working = all_at_work(timeline, ctas);
+    let Some(step) = report.cycles_per_tile else { return readable(timeline, ctas, working.unwrap_or(0), end) };
+    let step = (step.ceil() as u64).max(1);
     let fits = |window: &Range<u64>| busiest(timeline, ctas, window) <= READABLE;
     let around = |steps: u64| match working {
         Some(at) if at > steps * step => {
@@ -32,7 +33,19 @@ pub(crate) fn default_window(report: &Report, timeline: &Timeline, ctas: u32) ->
     (window.end < end).then_some(window)
 }
 
-/// Indices of the warps of the first CTAs.
+/// The window of a run without steps of a main loop, such as that of a compiled kernel: as long as its rows can be read.
+fn readable(timeline: &Timeline, ctas: u32, at: u64, end: u64) -> Option<Range<u64>> {
+    let fits = |window: &Range<u64>| busiest(timeline, ctas, window) <= 2 * READABLE;
+    if fits(&(0..end)) {
+        return None;
+    }
+    // Halves of the run, from a little before everybody is at work.
+    let halves = std::iter::successors(Some(end / 2), |cycles| Some(cycles / 2)).take_while(|cycles| *cycles > 0);
+    let windows = halves.map(|cycles| at.saturating_sub(cycles / 3)..at.saturating_sub(cycles / 3) + cycles);
+    windows.into_iter().find(fits)
+}
+
+/// Whether a row is a warp of the first CTAs.
 fn is_warp(timeline: &Timeline, ctas: u32, row: u32) -> bool {
     let row = timeline.rows.get(row as usize);
     row.is_some_and(|r| r.cta < ctas && matches!(r.kind, RowKind::Agent { .. }))

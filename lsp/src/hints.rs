@@ -24,7 +24,7 @@ fn value(document: &Document, v: &Value) -> Option<InlayHint> {
     Some(hint(document, span.end, format!(" = {}", v.value), InlayHintKind::PARAMETER, None))
 }
 
-/// `math waits 35 %: mbarrier phase`, behind the statement.
+/// `math waits 35 %: mbarrier full`, behind the statement.
 fn stall(document: &Document, c: &Cost) -> Option<InlayHint> {
     let wait = c.waits.first().filter(|w| w.share >= SMALL)?;
     let span = document.moved(&c.span)?;

@@ -69,7 +69,7 @@ fn statement_cost(document: &Document, statement: &Statement) -> Option<String> 
     Some(lines.join("\n\n"))
 }
 
-/// The waits of each role in a line: `math 35.2 % of its time (mbarrier phase 34.1 %, issue slot 1.1 %)`.
+/// The waits of each role in a line: `math 35.2 % of its time (mbarrier full 34.1 %, issue slot 1.1 %)`.
 pub(crate) fn waits(cost: &Cost) -> String {
     let one = |w: &warpline_api::editor::Wait| {
         let causes: Vec<String> = w.causes.iter().map(|(c, share)| format!("{c} {:.1} %", share * 100.0)).collect();

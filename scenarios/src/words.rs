@@ -184,18 +184,6 @@ const CLAUSES: [&str; 60] = [
     "mbarrier_init.cluster",
 ];
 
-/// Queues by name.
-pub(crate) const QUEUES: [(&str, Queue); 8] = [
-    ("cp", Queue::Cp),
-    ("wgmma", Queue::Wgmma),
-    ("bulk", Queue::Bulk),
-    ("bulk.read", Queue::BulkRead),
-    ("vm", Queue::Vm),
-    ("lgkm", Queue::Lgkm),
-    ("tmem.ld", Queue::TmemLd),
-    ("tmem.st", Queue::TmemSt),
-];
-
 /// The queue of `commit umma`, which no `wait` names.
 const UMMA: &str = "umma";
 
@@ -218,7 +206,7 @@ const OPERATORS: [&str; 3] = ["or", "and", "not"];
 /// Every word of the language with each of its uses, sorted.
 pub fn words() -> Vec<Word> {
     let of = |kind, texts: &[&'static str]| texts.iter().map(|text| Word { kind, text }).collect::<Vec<_>>();
-    let queues: Vec<&str> = QUEUES.iter().map(|q| q.0).chain([UMMA]).collect();
+    let queues: Vec<&str> = Queue::ALL.iter().map(|q| q.name()).chain([UMMA]).collect();
     let mut all = [
         of(WordKind::Declaration, &DECLARATIONS),
         of(WordKind::Head, &HEADS),

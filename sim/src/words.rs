@@ -1,5 +1,6 @@
 //! The vocabulary that displays share: words for work and stalls, and numbers as people read them.
 
+use crate::ir::{Instr, Op, Program};
 use crate::timeline::{Engine, SpanKind, Stall, Work};
 
 /// The word for a class of work.
@@ -28,6 +29,29 @@ pub const fn stall(s: Stall) -> &'static str {
 /// The words for the target of a stall in a legend.
 pub fn stall_long(s: Stall) -> &'static str {
     s.name()
+}
+
+/// The words for a wait at a statement, with the name of its barrier or its limit of open groups: `mbarrier full`,
+/// `group cp <= 1`. The site is an index into the program's sites.
+pub fn wait(program: &Program, site: u32, s: Stall) -> String {
+    let target = |instr: &Instr| {
+        let Instr::Op { op, .. } = instr else { return None };
+        match (s, op) {
+            (Stall::Mbarrier, Op::MbarWait { bar, .. }) => Some(program.mbars.get(usize::from(bar.bar))?.name.clone()),
+            (Stall::Named, Op::Named { bar, .. }) => Some(program.named.get(usize::from(*bar))?.name.clone()),
+            (Stall::Group | Stall::Counter, Op::Wait(queue, n)) => {
+                Some(format!("{} <= {}", queue.name(), n.constant()?))
+            }
+            _ => None,
+        }
+    };
+    let here = program.code.iter().zip(&program.at).filter(|(_, at)| **at == site);
+    // The instructions of one statement may wait for different things, as in an unrolled loop.
+    let mut targets = here.map(|(instr, _)| target(instr));
+    match targets.next().flatten() {
+        Some(name) if targets.all(|other| other.as_ref() == Some(&name)) => format!("{} {name}", s.word()),
+        _ => stall_long(s).to_string(),
+    }
 }
 
 /// The word for the content of a span.

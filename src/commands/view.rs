@@ -12,7 +12,7 @@ use crate::cli::{self, View};
 use crate::console::Console;
 use crate::output;
 use crate::recorded;
-use crate::terminal::Screen;
+use crate::terminal::{self, Screen};
 use warpline_api::{Error, Recording, Status};
 
 /// Milliseconds that a frame of an animation is shown.
@@ -39,7 +39,8 @@ pub(super) fn view(args: &View, console: &mut Console) -> Result<Status, Error> 
     let runs = Runs::new(first, second);
     let interactive = console.look.interactive && args.dump.is_none();
     let palette = palette(args, interactive);
-    let size = args.dump.map_or((WIDTH, 40), |s| (s.width, s.height));
+    let terminal = if interactive { terminal::size() } else { None };
+    let size = args.dump.map(|s| (s.width, s.height)).or(terminal).unwrap_or((WIDTH, 40));
     let mut state = State::new(&runs, size, window, keys, palette);
     if args.dump.is_some() {
         let frames = frames(&mut state, &runs, &steps, size);

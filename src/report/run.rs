@@ -9,8 +9,7 @@ use warpline_viz::web;
 use super::html::{code, escape, p, table};
 use super::source::link;
 use crate::show::{self, bytes, count, of, percent, plain, short};
-use warpline_api::ClaimResult;
-use warpline_api::Simulation;
+use warpline_api::{ClaimResult, Simulation, bank_conflicts};
 
 /// The most statements listed where roles wait, and on the critical path.
 const STATEMENTS: usize = 12;
@@ -140,11 +139,15 @@ pub(super) fn roles(simulation: &Simulation) -> String {
     let mut out = format!("<p class=\"small\">{note}</p>\n");
     out += &table(&[("role", false), ("warps", true), ("", false), ("most first", false)], rows);
     let mut waits: Vec<(f64, Vec<String>)> = Vec::new();
+    let program = &simulation.subject.program;
     for r in roles {
         for (site, stall, share) in r.at.iter().filter(|w| w.2 >= 0.01) {
             let Some(s) = simulation.subject.program.sites.get(*site as usize) else { continue };
             let at = link(s);
-            waits.push((*share, vec![escape(&r.name), percent(*share), escape(words::stall_long(*stall)), at]));
+            waits.push((
+                *share,
+                vec![escape(&r.name), percent(*share), escape(&words::wait(program, *site, *stall)), at],
+            ));
         }
     }
     waits.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -152,6 +155,15 @@ pub(super) fn roles(simulation: &Simulation) -> String {
         out += "<h3>Where they wait</h3>\n";
         let rows = waits.into_iter().take(STATEMENTS).map(|w| (false, w.1));
         out += &table(&[("role", false), ("% of its time", true), ("for", false), ("statement", false)], rows);
+    }
+    let slow = bank_conflicts(&simulation.subject).into_iter().filter_map(|c| {
+        let site = program.sites.get(c.site as usize)?;
+        Some((false, vec![link(site), escape(&c.message()), escape(&c.help().unwrap_or_default())]))
+    });
+    let slow: Vec<_> = slow.collect();
+    if !slow.is_empty() {
+        out += "<h3>Bank conflicts</h3>\n";
+        out += &table(&[("statement", false), ("what", false), ("help", false)], slow);
     }
     out
 }

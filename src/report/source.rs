@@ -20,14 +20,15 @@ pub(super) fn link(site: &Site) -> String {
 /// The waits of a line: of each role, the share of its time and the cause of the longest.
 fn margins(simulation: &Simulation) -> BTreeMap<u32, Vec<(f64, String)>> {
     let mut margins: BTreeMap<u32, Vec<(f64, String)>> = BTreeMap::new();
+    let program = &simulation.subject.program;
     for role in &simulation.report.roles {
-        let mut lines: BTreeMap<u32, (f64, f64, &str)> = BTreeMap::new();
-        for (site, stall, share) in &role.at {
-            let Some(site) = simulation.subject.program.sites.get(*site as usize) else { continue };
-            let (sum, longest, cause) = lines.entry(site.line).or_insert((0.0, 0.0, ""));
+        let mut lines: BTreeMap<u32, (f64, f64, String)> = BTreeMap::new();
+        for (index, stall, share) in &role.at {
+            let Some(site) = program.sites.get(*index as usize) else { continue };
+            let (sum, longest, cause) = lines.entry(site.line).or_insert_with(|| (0.0, 0.0, String::new()));
             *sum += share;
             if *share > *longest {
-                (*longest, *cause) = (*share, words::stall_long(*stall));
+                (*longest, *cause) = (*share, words::wait(program, *index, *stall));
             }
         }
         for (line, (sum, _, cause)) in lines.into_iter().filter(|l| l.1.0 >= SMALL) {

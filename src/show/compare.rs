@@ -160,7 +160,8 @@ fn places(roles: &[Role]) -> String {
     let mut t = Table::new(&[Align::Right, Align::Left, Align::Left, Align::Left], 2);
     for (role, c) in all.into_iter().take(LINES) {
         let at = c.at.clone().unwrap_or_default();
-        t.row([signed(c.more().round()), role.to_string(), what(c.what).replace("waits: ", ""), at]);
+        let wait = c.wait.clone().unwrap_or_else(|| what(c.what).replace("waits: ", ""));
+        t.row([signed(c.more().round()), role.to_string(), wait, at]);
     }
     let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
     format!("Waits that differ most, cycles of a warp, B - A\n{lines}\n")
@@ -179,7 +180,9 @@ fn operations(all: &[Operation], paint: Paint) -> String {
         for o in shown {
             let [a, b] = o.cycles.map(plain);
             let from = o.parts_at.map_or(String::new(), |n| n.to_string());
-            t.row([o.who.clone(), words::what(o.what).to_string(), o.pairs.to_string(), a, b, from, o.text.clone()]);
+            // The barrier and its phase say more than the statement, and a line has no room for both.
+            let text = if o.wait.is_empty() { o.text.clone() } else { o.wait.clone() };
+            t.row([o.who.clone(), words::what(o.what).to_string(), o.pairs.to_string(), a, b, from, text]);
         }
         let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
         text +=

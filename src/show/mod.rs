@@ -54,6 +54,7 @@ pub(crate) fn run(simulation: &Simulation, path: Option<&CriticalPath>, paint: P
     text += &summary::numbers(simulation, paint);
     text += &roles::table(simulation, paint);
     text += &roles::waits(simulation, paint);
+    text += &roles::conflicts(simulation, paint);
     text += &critical::path(simulation, path, paint);
     text += &faults::findings(simulation, paint);
     text += &summary::basis(simulation, paint);

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use warpline_sim::report::RoleTime;
 use warpline_sim::words;
 
-use super::table::{Align, Table};
+use super::table::{Align, Table, wrap};
 use warpline_sim::words::percent;
 
 use super::WIDTH;
 use crate::console::Paint;
-use warpline_api::Simulation;
+use warpline_api::{Simulation, bank_conflicts};
 
 /// The smallest share listed.
 const SMALL: f64 = 0.0005;
@@ -76,7 +76,8 @@ fn columns(roles: &[RoleTime]) -> String {
 
 /// The statements at which the roles wait most.
 pub(super) fn waits(simulation: &Simulation, paint: Paint) -> String {
-    let sites = &simulation.subject.program.sites;
+    let program = &simulation.subject.program;
+    let sites = &program.sites;
     let mut at: Vec<_> = simulation
         .report
         .roles
@@ -96,10 +97,23 @@ pub(super) fn waits(simulation: &Simulation, paint: Paint) -> String {
             Some(s) => (format!("{}:{}", short_file(&s.file), s.line), s.text.clone()),
             None => (String::new(), String::new()),
         };
-        t.row([percent(x), role.clone(), words::stall_long(stall).to_string(), format!("{place}  {text}")]);
+        t.row([percent(x), role.clone(), words::wait(program, site, stall), format!("{place}  {text}")]);
     }
     let lines: String = t.text().lines().map(|l| cut(l) + "\n").collect();
     format!("{}\n{lines}\n", paint.head("Where they wait, % of the role's time"))
+}
+
+/// Reads that bank conflicts slow down, with what to change.
+pub(super) fn conflicts(simulation: &Simulation, paint: Paint) -> String {
+    let program = &simulation.subject.program;
+    let mut text = String::new();
+    for c in bank_conflicts(&simulation.subject) {
+        let Some(site) = program.sites.get(c.site as usize) else { continue };
+        let help = c.help().map_or(String::new(), |h| format!("; {h}"));
+        let line = format!("{}:{}: {}{help}", short_file(&site.file), site.line, c.message());
+        text += &format!("  {}\n", wrap(&line, WIDTH, 4));
+    }
+    if text.is_empty() { text } else { format!("{}\n{text}\n", paint.head("Bank conflicts")) }
 }
 
 /// The last part of a file's path; the head of the text has the whole path.

@@ -12,7 +12,7 @@ use warpline_sim::report::Finding;
 use warpline_sim::report::FindingKind::{self, *};
 use warpline_verify::{Options, Outcome, Verdict, verify};
 
-/// What a kind stands for in the table where nobody can proceed.
+/// The kind of a row whose agents cannot proceed.
 const HANGS: FindingKind = Deadlock;
 
 /// Name, machine, kind, a piece of the line where it shows, and one of the other line involved (empty where there is none).

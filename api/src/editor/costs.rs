@@ -64,7 +64,7 @@ pub(super) fn costs(kernel: &KernelText, simulation: &Simulation) -> Vec<Cost> {
     for role in &simulation.report.roles {
         for (site, stall, share) in role.at.iter().filter(|a| a.2 >= SMALL) {
             at(*site, &mut |cost| {
-                let cause = (words::stall_long(*stall).to_string(), *share);
+                let cause = (words::wait(&simulation.subject.program, *site, *stall), *share);
                 match cost.waits.iter_mut().find(|w| w.role == role.name) {
                     Some(wait) => {
                         wait.share += share;

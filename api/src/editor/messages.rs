@@ -11,7 +11,8 @@ use warpline_sim::report::{Finding, Outcome, Waiting};
 use warpline_sim::words::count;
 use warpline_verify::Outcome as Decided;
 
-use super::KernelText;
+use super::{KernelText, span_of};
+use crate::conflicts::{BankConflict, bank_conflicts};
 use crate::error::{Error, Position, Sources};
 use crate::files::short_path;
 use crate::load::{Subject, waiting_message};
@@ -105,6 +106,15 @@ pub(super) fn of_run(kernel: &KernelText, simulation: &Simulation) -> Vec<Messag
         Outcome::Finished | Outcome::Broken | Outcome::Stopped => {}
     }
     all
+}
+
+/// Reads with bank conflicts, as hints at their statements.
+pub(super) fn of_conflicts(kernel: &KernelText, subject: &Subject) -> Vec<Message> {
+    let hint = |c: BankConflict| {
+        let help = c.help().map_or(String::new(), |h| format!("\nhelp: {h}"));
+        Some(Message::new(span_of(kernel, subject, c.site)?, Severity::Hint, c.message() + &help))
+    };
+    bank_conflicts(subject).into_iter().filter_map(hint).collect()
 }
 
 /// The verdict at the kernel's name, and its findings at their statements.

@@ -8,7 +8,6 @@
 //!
 //! Every part can be written as JSON, so that another process may compute it. Spans are bytes of the kernel's text.
 
-mod conflicts;
 mod costs;
 mod messages;
 mod values;
@@ -99,7 +98,7 @@ pub fn check(kernel: &KernelText) -> (Checked, Option<Subject>) {
     let refused = subject.admit().err();
     let errors = refused.as_ref().map(|e| messages::of_error(kernel, e));
     let checked = Checked {
-        messages: errors.unwrap_or_else(|| conflicts::hints(kernel, &subject)),
+        messages: errors.unwrap_or_else(|| messages::of_conflicts(kernel, &subject)),
         runs: refused.is_none(),
         values: values::values(kernel, &subject),
         facts: values::facts(&subject),

@@ -25,6 +25,8 @@ pub struct Imported {
     pub assumptions: Vec<(String, u32)>,
     /// Symbols whose values may not all be possible together, in words.
     pub related: Option<String>,
+    /// What data may decide otherwise than the program has it: a proof of the program is one for some data.
+    pub partial: Option<String>,
     /// The kernel with the values of some launches, where symbols are related.
     pub possible: Vec<Program>,
     /// The kernel for each outcome of undecided conditions.
@@ -39,7 +41,7 @@ impl Imported {
     /// A kernel with the values of one launch.
     fn launched(assumptions: Vec<(String, u32)>) -> Imported {
         let (possible, variants, conditions) = (Vec::new(), Vec::new(), Vec::new());
-        Imported { assumptions, related: None, possible, variants, conditions, launched: true }
+        Imported { assumptions, related: None, partial: None, possible, variants, conditions, launched: true }
     }
 }
 
@@ -213,6 +215,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let imported = Imported {
         assumptions: lifted.assumptions,
         related: lifted.related,
+        partial: lifted.partial,
         possible,
         variants,
         conditions,

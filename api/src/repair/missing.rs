@@ -9,8 +9,7 @@ use super::Attempt;
 pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt> {
     let lines: Vec<&str> = text.lines().collect();
     let mut list: Vec<(u32, Attempt)> = Vec::new();
-    let sites = x.findings.iter().map(|f| f.site).chain(x.hang.iter().map(|w| w.site));
-    let near: Vec<u32> = sites.filter_map(|s| x.sites.get(s as usize)).map(|s| s.line).collect();
+    let near = near(x);
     let far = |line: u32| near.iter().map(|l| l.abs_diff(line)).min().unwrap_or(0);
     let mut add = |line: u32, words: String, text: Option<String>| {
         if let Some(text) = text {
@@ -34,10 +33,16 @@ pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt
     list.into_iter().map(|(_, attempt)| attempt).collect()
 }
 
+/// The lines of a fault, and of the statements that wait for ever.
+pub(super) fn near(x: &Violation) -> Vec<u32> {
+    let sites = x.findings.iter().map(|f| f.site).chain(x.hang.iter().map(|w| w.site));
+    sites.filter_map(|s| x.sites.get(s as usize)).map(|s| s.line).collect()
+}
+
 type Add<'a> = dyn FnMut(u32, String, Option<String>) + 'a;
 
 /// The lines of statements, each once, with their texts.
-fn lines_of(prog: &Program, wanted: impl Fn(&Op) -> bool) -> Vec<(u32, String)> {
+pub(super) fn lines_of(prog: &Program, wanted: impl Fn(&Op) -> bool) -> Vec<(u32, String)> {
     let mut list: Vec<(u32, String)> = Vec::new();
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Op { op, .. } = i
@@ -129,15 +134,28 @@ fn bytes(prog: &Program, bar: MbarId) -> Vec<String> {
 
 /// A barrier that no agent waits for.
 fn waits(lines: &[&str], prog: &Program, bar: MbarId, add: &mut Add<'_>) {
-    let name = &prog.mbars[bar as usize].name;
     if !lines_of(prog, |op| matches!(op, Op::MbarWait { bar: b, .. } if b.bar == bar)).is_empty() {
         return;
     }
-    let one = prog.mbars[bar as usize].stages == 1;
-    // The stage as nearby statements write it: the index of any barrier or buffer on the line.
     let users = lines_of(prog, |op| !matches!(op, Op::Init(_) | Op::Inval(_) | Op::Barrier(_)));
+    let waits = wait_statements(prog, bar, &users, &["i"]);
+    for (line, statement) in &users {
+        for wait in &waits {
+            add(*line, format!("before line {line} (`{statement}`): `{wait}`"), before(lines, *line, statement, wait));
+        }
+    }
+}
+
+/// Waits on a barrier as the kernel may write them. The stage is the index of any barrier or buffer in these statements;
+/// a barrier without stages has the phase 0, or that of one of the counters.
+pub(super) fn wait_statements(prog: &Program, bar: MbarId, users: &[(u32, String)], counters: &[&str]) -> Vec<String> {
+    let name = &prog.mbars[bar as usize].name;
+    if prog.mbars[bar as usize].stages == 1 {
+        let phases = counters.iter().flat_map(|c| [format!("wait {name} for {c}"), format!("wait {name} for {c} - 1")]);
+        return std::iter::once(format!("wait {name} for 0")).chain(phases).collect();
+    }
     let mut stages: Vec<String> = Vec::new();
-    for (_, statement) in &users {
+    for (_, statement) in users {
         let mut at = 0;
         while let Some(open) = statement[at..].find('[').map(|i| at + i) {
             let Some(end) = closing(statement, open) else { break };
@@ -148,23 +166,11 @@ fn waits(lines: &[&str], prog: &Program, bar: MbarId, add: &mut Add<'_>) {
             at = end;
         }
     }
-    let waits: Vec<String> = stages
-        .iter()
-        .filter_map(|stage| stage.rsplit_once(" % "))
-        .filter(|_| !one)
-        .flat_map(|(i, n)| {
-            let on = format!("{name}[{i} % {n}]");
-            [format!("wait {on} for {i} / {n}"), format!("wait {on} for {i} / {n} - 1")]
-        })
-        .chain(one.then(|| format!("wait {name} for 0")))
-        .chain(one.then(|| format!("wait {name} for i")))
-        .chain(one.then(|| format!("wait {name} for i - 1")))
-        .collect();
-    for (line, statement) in &users {
-        for wait in &waits {
-            add(*line, format!("before line {line} (`{statement}`): `{wait}`"), before(lines, *line, statement, wait));
-        }
-    }
+    let both = stages.iter().filter_map(|stage| stage.rsplit_once(" % ")).flat_map(|(i, n)| {
+        let on = format!("{name}[{i} % {n}]");
+        [format!("wait {on} for {i} / {n}"), format!("wait {on} for {i} / {n} - 1")]
+    });
+    both.collect()
 }
 
 /// A queue that receives operations and is never committed.

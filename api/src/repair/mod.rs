@@ -2,12 +2,14 @@
 //!
 //! ```text
 //!   fault ─▶ statements that are missing altogether (missing)  ─┐
-//!      └───▶ the verifier's smallest change (spelled)          ─┴─▶ new text ─ compile, verify ─▶ Repair
+//!      ├───▶ the verifier's smallest change (spelled)          ─┼─▶ new text ─ compile, verify ─▶ Repair
+//!      └───▶ barriers, memory orders and waits (last)          ─┘
 //! ```
 //!
 //! The verifier changes operations, and copies only statements that the kernel already has. A missing statement, such
 //! as the only `arrive full expect bytes(a)`, is created here.
 
+mod last;
 mod missing;
 mod spelled;
 
@@ -45,10 +47,26 @@ pub(crate) fn add_missing(
     x: &Violation,
     options: Options,
 ) -> Option<(RepairReport, Repair)> {
-    if subject.imported.is_some() {
-        return None;
-    }
-    let attempts = missing::attempts(subject.kernel_text()?, broken, x);
+    first_that_holds(subject, missing::attempts(kernel_text(subject)?, broken, x), options)
+}
+
+/// A statement or a memory order that is tried after the verifier's changes.
+pub(crate) fn last(
+    subject: &Subject,
+    broken: &Program,
+    x: &Violation,
+    options: Options,
+) -> Option<(RepairReport, Repair)> {
+    first_that_holds(subject, last::attempts(kernel_text(subject)?, broken, x), options)
+}
+
+/// The text that a repair may change; `None` for a compiled kernel.
+fn kernel_text(subject: &Subject) -> Option<&str> {
+    subject.kernel_text().filter(|_| subject.imported.is_none())
+}
+
+/// The first text that is proved, else the first that holds within bounds.
+fn first_that_holds(subject: &Subject, attempts: Vec<Attempt>, options: Options) -> Option<(RepairReport, Repair)> {
     let mut bounded = None;
     for (i, attempt) in attempts.into_iter().take(TRIED).enumerate() {
         let Some(repair) = tried(subject, attempt.text, options) else { continue };
@@ -64,10 +82,7 @@ pub(crate) fn add_missing(
 
 /// The verifier's change in the text of the kernel; `None` if changes of single statements cannot express it.
 pub(crate) fn spelled(subject: &Subject, broken: &Program, found: &Suggestion, options: Options) -> Option<Repair> {
-    if subject.imported.is_some() {
-        return None;
-    }
-    let attempts = spelled::attempts(subject.kernel_text()?, broken, found);
+    let attempts = spelled::attempts(kernel_text(subject)?, broken, found);
     attempts.into_iter().take(TRIED).find_map(|text| tried(subject, text, options))
 }
 

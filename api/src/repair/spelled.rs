@@ -99,6 +99,11 @@ fn more(e: &str, by: i64) -> String {
     if let Ok(n) = e.replace('_', "").parse::<i64>() {
         return format!("{}{comment}", n + by);
     }
+    // Operators in parentheses bind more tightly than a sum.
+    let inner = e.strip_prefix('(').and_then(|e| e.strip_suffix(')'));
+    if inner.is_some_and(|inner| !inner.contains(['(', ')'])) {
+        return format!("{e}{}{comment}", term(by));
+    }
     // Operators that bind less tightly than a sum.
     if e.contains(['?', '<', '>', '=', '|', '&']) || [" or ", " and ", "not "].iter().any(|w| e.contains(w)) {
         return format!("({e}){}{comment}", term(by));

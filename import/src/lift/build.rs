@@ -74,6 +74,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
         }
     }
     first.related = first.related.or_else(|| cases.iter().find_map(|l| l.related.clone()));
+    first.partial = first.partial.or_else(|| cases.iter().find_map(|l| l.partial.clone()));
     first.others = cases;
     Ok(first)
 }
@@ -115,7 +116,18 @@ fn program(
     let tree = unrolled(&mut s, tree);
     let tree = if launch.timed { gather(&mut s, tree) } else { tree };
     let tree = super::flat::unflattened(&mut s, tree);
-    let (tree, cut) = super::data::cut(&mut s, tree, everyone)?;
+    let assumed = s.assumed.clone();
+    let (tree, cut, uniform) = match super::data::cut(&mut s, tree.clone(), everyone) {
+        Ok((tree, cut)) => (tree, cut, None),
+        Err(e) if launch.timed => return Err(e),
+        Err(e) => {
+            s.assumed = assumed;
+            let tree = super::uniform::uniform(&mut s, tree, e.line);
+            let line = e.line;
+            let (tree, cut) = super::data::cut(&mut s, tree, everyone).map_err(|_| e)?;
+            (tree, cut, Some(line))
+        }
+    };
     let mut names = Names::default();
     let tree = without_unread(&s, tree);
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
@@ -207,9 +219,20 @@ fn program(
             }
         }
     }
+    // One word that several readers could take for two.
+    if let Some(line) = uniform.filter(|_| super::uniform::words(&s.arena, names.order.iter().map(|(t, _)| *t)) > 1) {
+        related = Some(format!("data that decide at line {line} are taken to be the same in each iteration"));
+    }
+    let partial = match (uniform, s.taken) {
+        (Some(line), _) => {
+            Some(format!("data at line {line} are checked as if they decided the same in each iteration"))
+        }
+        (None, Some(_)) => Some("branches by data that wait are checked where all are taken, or none".to_string()),
+        (None, None) => None,
+    };
     let terms: Vec<Term> = names.order.iter().map(|(t, _)| *t).collect();
     let launches = match &related {
-        Some(_) if !launch.timed => super::possible::launches(&mut s.arena, &terms, &stands_for),
+        Some(_) if !launch.timed && uniform.is_none() => super::possible::launches(&mut s.arena, &terms, &stands_for),
         _ => Vec::new(),
     };
     let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();
@@ -227,6 +250,7 @@ fn program(
         bound,
         cluster,
         related,
+        partial,
         launches,
         cut,
         program,

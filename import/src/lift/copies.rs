@@ -148,9 +148,20 @@ impl Walk<'_, '_> {
             return Ok(Vec::new());
         }
         let (constant, parts) = self.s.arena.parts(d);
+        let at = |s: &mut Self, low: i64| {
+            let address = s.s.arena.sum(low, parts.to_vec());
+            (address, s.s.arena.range(address))
+        };
         let low = constant & 0x3fff;
-        let address = self.s.arena.sum(low, parts.to_vec());
-        let (least, most) = self.s.arena.range(address);
+        let (mut address, (mut least, mut most)) = at(self, low);
+        let mut constant = constant;
+        if least < 0 || most >= 1 << 14 {
+            // The constant may be less than the address by a slot of a ring that does not begin at zero.
+            let (lower, (from, to)) = at(self, low - (1 << 14));
+            if from >= 0 && to < 1 << 14 {
+                (address, least, most, constant) = (lower, from, to, constant + (1 << 14));
+            }
+        }
         if least < 0 || most >= 1 << 14 || self.opaque(address) {
             return Err(self.s.error(
                 i,

@@ -183,6 +183,11 @@ impl Walk<'_, '_> {
             _ => self.s.block.iter().map(|n| *n as i64).product(),
         };
         self.passes(id, threads, !i.has("arrive"));
+        // Registers that no code uses behind the last barrier have been loaded there, too.
+        if self.frames.is_empty() && self.unsure == 0 && self.loading.all_arrived() {
+            self.s.assume(i.line, "a load of tensor memory has ended at a barrier outside of loops, as this text has no `tcgen05.wait::ld`");
+            self.push(at, 9, Effect::TensorWait(true))?;
+        }
         self.push(at, 0, Effect::Bar(id, threads, !i.has("arrive")))?;
         Ok(!red)
     }

@@ -101,9 +101,10 @@ impl Names {
         }
     }
 
-    /// Whether a term reads only constants and symbols of loop bounds.
+    /// Whether a term reads only constants, symbols of loop bounds, and bits of sizes.
     pub(super) fn covered(&self, a: &Arena, t: Term) -> bool {
         self.trips.contains(&t)
+            || self.bits.iter().any(|(bit, _)| *bit == t)
             || match a.node(t) {
                 Node::Const(_) => true,
                 Node::Atom(_) => false,

@@ -1,5 +1,6 @@
 //! From a kernel's text to a program.
 
+mod alike;
 mod barriers;
 mod build;
 mod cases;
@@ -30,6 +31,7 @@ mod reset;
 mod residues;
 mod rings;
 mod serial;
+mod shapes;
 mod shared;
 mod shuffle;
 mod sizes;
@@ -42,6 +44,7 @@ mod symbols;
 mod tensor;
 mod timed;
 pub mod tree;
+mod uniform;
 mod unread;
 mod values;
 mod vars;
@@ -96,6 +99,8 @@ pub struct Lifted {
     /// Symbols that are computed from the same arguments, so that some combinations of their values are impossible. A
     /// fault that is found with such a combination may not be a fault.
     pub related: Option<String>,
+    /// What data may decide otherwise than the program has it: a proof of the program is one for some data.
+    pub partial: Option<String>,
     /// Values of all symbols that occur together in some launches, if symbols are related.
     pub launches: Vec<Vec<(String, i64)>>,
     /// The symbols in this launch, in order.
@@ -250,6 +255,7 @@ fn walked<'a>(
         mail: mailbox::Mail::new(words),
         cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
         data: 0,
+        taken: None,
         histories: Default::default(),
         words: Default::default(),
         functions: Default::default(),

@@ -63,6 +63,13 @@ impl Loading {
         self.is_empty()
     }
 
+    /// Records that all loads have arrived. Returns whether there was one.
+    pub(super) fn all_arrived(&mut self) -> bool {
+        let open = !self.is_empty();
+        self.open.start = self.open.end;
+        open
+    }
+
     /// The loads that may not have arrived in one of two states.
     pub(super) fn or(self, other: Loading) -> Loading {
         if self.is_empty() || other.is_empty() {

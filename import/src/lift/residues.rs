@@ -3,6 +3,8 @@
 //! `n = 4 * q + 2 * b + c`. The quotient is a trip count, and each bit of the remainder a free
 //! condition, of which both values are checked.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use warpline_sim::ir::lcm;
@@ -32,6 +34,7 @@ pub(super) fn split(
     let bases = bases(s, &tree);
     let is_size = |t: &Term| matches!(s.arena.node(*t), Node::Atom(Atom::Param(..) | Atom::Symbol(_)));
     sizes.extend(bases.iter().filter(|t| is_size(t)).map(|t| (*t, s.entry.code.len())));
+    sizes.extend(in_several(&mut s.arena, &bases).into_iter().map(|t| (t, s.entry.code.len())));
     sizes.sort_unstable();
     sizes.dedup_by_key(|(t, _)| *t);
     let mut bounds = Vec::new();
@@ -88,6 +91,16 @@ pub(super) fn split(
     let mut memo = FxHashMap::default();
     let mut f = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
     tree.iter().map(|n| replaced(s, n, &mut f)).collect()
+}
+
+/// The values of the launch that several bounds of loops read, such as a bound and its remainder.
+fn in_several(a: &mut Arena, bases: &[Term]) -> Vec<Term> {
+    let mut read: BTreeMap<Atom, u32> = BTreeMap::new();
+    for t in bases {
+        a.each_atom(*t, &mut |x| *read.entry(x).or_default() += 1);
+    }
+    let several = |(x, n): &(Atom, u32)| *n > 1 && matches!(x, Atom::Param(..) | Atom::Symbol(_));
+    read.into_iter().filter(several).map(|(x, _)| a.atom(x)).collect()
 }
 
 /// A common multiple of `by` and all numbers that a term divides a size by.

@@ -46,6 +46,8 @@ pub struct Shared<'a> {
     pub(super) cases: Cases,
     /// The number of values of one iteration that depend on data.
     pub(super) data: u32,
+    /// Whether branches by data that only wait are taken, where there are such branches.
+    pub(super) taken: Option<Term>,
     /// The waits of warps: the earlier history, the operation and its operands.
     pub(super) histories: FxHashMap<(u32, (usize, Term, Term)), u32>,
     /// Reads of words that the kernel may change.

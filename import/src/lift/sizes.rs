@@ -19,6 +19,10 @@ struct Group {
     expect: Option<i64>,
     /// The instruction that expects them.
     at: Option<usize>,
+    /// The warps that execute it.
+    by: BTreeSet<u32>,
+    /// The CTA of the barrier.
+    cta: u32,
     copies: BTreeMap<(usize, Term), BTreeSet<(u32, u32)>>,
     /// Its copies come before the `expect_tx`.
     copies_first: bool,
@@ -30,11 +34,26 @@ impl Group {
         self.copies_first && self.expect.is_some() && self.copies.keys().all(|(i, _)| *i != at)
     }
 
+    /// The phase with the copies of all CTAs. CTAs that copy by one instruction have a phase each where the numbers of
+    /// their slots have no common name.
+    fn of_all(&self, issued: &Issued) -> Group {
+        let mut all = Group { expect: self.expect, at: self.at, copies: self.copies.clone(), ..Group::default() };
+        for ((at, _), by) in &mut all.copies {
+            let here = self.copies.iter().filter(|((i, _), _)| i == at).flat_map(|(_, by)| by);
+            let here: BTreeSet<(u32, u32)> = here.copied().collect();
+            by.extend(issued.get(&(*at, self.cta)).into_iter().flatten().filter(|x| !here.contains(x)));
+        }
+        all
+    }
+
     /// Whether another instruction copies to the same place: the two are of different phases.
     fn has_another(&self, at: usize, to: Term, by: (u32, u32)) -> bool {
         self.expect.is_none() && self.copies.iter().any(|((i, t), all)| *i != at && *t == to && all.contains(&by))
     }
 }
+
+/// The CTAs that copy by an instruction to a barrier of a CTA, with the CTA that receives.
+type Issued = BTreeMap<(usize, u32), BTreeSet<(u32, u32)>>;
 
 /// A barrier of one CTA.
 type Signalled = (Term, u32);
@@ -58,6 +77,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
     let mut sizes = Sizes::new();
     let mut starts: BTreeSet<i64> = BTreeSet::new();
     let mut bad = None;
+    let mut issued = Issued::new();
     each_op(tree, &mut |at, (w, _, e)| {
         let rank = w / warps;
         match e {
@@ -70,6 +90,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                     sizes.insert((at, *to, *bar), n as u32);
                 }
                 for (dest, signalled) in deliveries(a, rank, *multicast, *cta) {
+                    issued.entry((at, signalled)).or_default().insert((rank, dest));
                     let list = groups.entry((*bar, signalled)).or_default();
                     if list.last().is_none_or(|g| g.is_closed_to(at) || g.has_another(at, *to, (rank, dest))) {
                         list.push(Group { copies_first: true, ..Group::default() });
@@ -88,11 +109,18 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
                 match list.last_mut() {
                     // A copy may come before the `expect_tx` of its phase.
                     Some(g) if g.expect.is_none() => (g.expect, g.at) = (n, Some(at)),
-                    // CTAs of a pair that expect on one barrier.
-                    Some(g) if g.at == Some(at) => g.expect = g.expect.zip(n).map(|(x, y)| x + y),
+                    // The same `expect_tx` on another way to the same copies.
+                    Some(g) if g.at == Some(at) && g.by.contains(w) && g.copies.is_empty() => {}
+                    // Warps, or CTAs of a pair, that expect on one barrier.
+                    Some(g) if g.at == Some(at) && !g.by.contains(w) => {
+                        g.expect = g.expect.zip(n).map(|(x, y)| x + y);
+                    }
                     // Several `expect_tx`, and then the copies.
                     Some(g) if g.copies.is_empty() => g.expect = g.expect.zip(n).map(|(x, y)| x + y),
                     _ => list.push(Group { expect: n, at: Some(at), ..Group::default() }),
+                }
+                if let Some(g) = list.last_mut() {
+                    g.by.insert(*w);
                 }
             }
             Effect::Init(bar, _) => starts.extend(a.constant(*bar)),
@@ -112,6 +140,9 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
             last.copies.into_iter().for_each(|(copy, by)| g.copies.entry(copy).or_default().extend(by));
         }
     }
+    for ((_, cta), list) in &mut groups {
+        list.iter_mut().for_each(|g| g.cta = *cta);
+    }
     let groups = || groups.iter().flat_map(|((bar, _), list)| list.iter().map(move |g| (*bar, g)));
     let mut left = Vec::new();
     for (bar, g) in groups().filter(|(_, g)| !g.copies.is_empty()) {
@@ -120,7 +151,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
         }
     }
     for (bar, g) in left {
-        if !alike(a, bar, g, &mut sizes) {
+        if !alike(a, bar, g, &mut sizes) && settle(a, bar, &g.of_all(&issued), &starts, &mut sizes).is_err() {
             settle(a, bar, g, &starts, &mut sizes)?;
         }
     }
@@ -204,10 +235,10 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
         (rest % times == 0 && fits(rest / times, gap)).then_some((n, rest / times))
     };
     let all: Vec<(usize, i64)> = (0..open.len()).filter_map(rest_of).collect();
-    let with_rest = rest_of(open.len() - 1).or(match *all {
-        [one] => Some(one),
-        _ => None,
-    });
+    let one = |all: &[(usize, i64)]| if let [one] = *all { Some(one) } else { None };
+    // The box of a tensor map is rather a power of two.
+    let whole: Vec<(usize, i64)> = all.iter().copied().filter(|(_, rest)| rest.count_ones() == 1).collect();
+    let with_rest = rest_of(open.len() - 1).or(one(&all)).or(one(&whole));
     if let Some((n, rest)) = with_rest {
         for (i, o) in open.iter().enumerate() {
             let size = if i == n { rest } else { o.gap.unwrap_or(0) };

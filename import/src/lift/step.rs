@@ -217,7 +217,7 @@ impl Walk<'_, '_> {
                         self.s.arena.int(bits as i32 as i64)
                     }
                     (None, Some(t)) if i.has("any") || i.has("all") || i.has("uni") => t,
-                    _ => self.s.arena.opaque("a vote"),
+                    _ => self.s.arena.opaque(super::alike::VOTE),
                 };
                 self.set_arg(to, Val::Uni(v));
             }

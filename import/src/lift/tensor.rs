@@ -3,11 +3,10 @@
 //! An address after shared memory stands for a lane and a column of tensor memory. A column has 64 addresses, 16 for
 //! each of the four groups of 32 lanes. So tensor memory and shared memory use one kind of object.
 
-use std::collections::BTreeSet;
-
 use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::Term;
 
+use super::shapes::Shape;
 use super::slice::writes;
 use super::tree::{Effect, Fence, Run, Touch, Val};
 use super::walk::Walk;
@@ -117,16 +116,7 @@ impl Walk<'_, '_> {
         if self.dry > 0 {
             return Ok(());
         }
-        // Bits that are not used here, such as signs, may depend on arguments.
-        let read = 63 << 17 | 31 << 24 | 1 << 15 | 1 << 16;
-        let found: Option<BTreeSet<i64>> = self.s.values(idesc).map(|l| l.iter().map(|v| v & read).collect());
-        let Some(idesc) = found.filter(|l| l.len() == 1).and_then(|l| l.first().copied()) else {
-            let message = format!("the instruction descriptor of `{}` is not a number that is known", i.name());
-            return Err(self.s.error(i, message, "a constant"));
-        };
-        let n = ((idesc >> 17 & 63) * 8) as u32;
-        let m = if scaled { 128 } else { ((idesc >> 24 & 31) * 16) as u32 };
-        let (trans_a, trans_b) = (idesc >> 15 & 1 == 1, idesc >> 16 & 1 == 1);
+        let Shape { m, n, trans_a, trans_b } = self.shape(i, idesc, scaled)?;
         let d = self.same(i, i.arg(0), "address")?;
         // Each CTA of a pair holds half of the rows. With 128 rows, it holds half of the columns side by side. It also
         // holds half of the rows of the right operand.

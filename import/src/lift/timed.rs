@@ -30,6 +30,8 @@ const FENCE_PART: u8 = 48;
 const PASSES_PART: u8 = 45;
 /// The number of loads from shared memory in [`Effect::Use`].
 pub(super) const SHARED_LOAD: u32 = u32::MAX;
+/// Bytes beyond the end of any array.
+const OUTSIDE: i64 = 1 << 36;
 
 /// What a warp has issued and loaded.
 #[derive(Debug, Default)]
@@ -252,7 +254,10 @@ impl Walk<'_, '_> {
         if let GlobalAccess::Load(number) = how {
             self.loads(i, number);
         }
-        let g = self.lanes_of(how, &v, lanes, bytes);
+        let mut g = self.lanes_of(how, &v, lanes, bytes);
+        if how == GlobalAccess::Copy {
+            self.leave_out(i, &mut g)?;
+        }
         // The assembler puts a fence before an access that releases.
         if matches!(how, GlobalAccess::Atomic | GlobalAccess::Store) && ["acq_rel", "release"].iter().any(|m| i.has(m))
         {
@@ -288,6 +293,26 @@ impl Walk<'_, '_> {
         sectors.dedup();
         let sectors = sectors.len() as u32;
         Global { how, param, at: vec![first], lanes: offsets, instructions: 1, sectors }
+    }
+
+    /// Moves a copy outside its array where its source size is zero: it fills with zeros, and reads nothing.
+    fn leave_out(&mut self, i: &Inst, g: &mut Global) -> Result<(), Error> {
+        let size = match i.args.len() {
+            0..=3 => None,
+            _ => self.operand(i.arg(3))?.uniform(self.lanes),
+        };
+        if let (Some(size), [at]) = (size, g.at.as_mut_slice())
+            && self.s.arena.constant(size).is_none()
+            && !self.opaque(size)
+            && !self.s.arena.reads_memory(size)
+        {
+            let all = self.s.arena.int(16);
+            let missing = self.s.arena.sub(all, size);
+            let far = self.s.arena.int(OUTSIDE);
+            let away = self.s.arena.mul(missing, far);
+            *at = self.s.arena.add(*at, away);
+        }
+        Ok(())
     }
 
     /// The parameter that a term is the whole value of.

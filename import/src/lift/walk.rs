@@ -311,6 +311,10 @@ impl<'a> Walk<'_, 'a> {
         if let Some(end) = self.leaves(at, cond, taken, falls)? {
             return Ok(end);
         }
+        let cond = self.alike(at, cond, (taken, falls), join);
+        if let Some(holds) = self.s.arena.decide(cond, &self.facts) {
+            return Ok(Stop::At(if holds { taken } else { falls }));
+        }
         let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
         let (facts, regs, lanes) = (self.facts.clone(), self.regs.clone(), self.lanes);
         let (loading, history) = (std::mem::take(&mut self.loading), self.history);

@@ -27,17 +27,17 @@ pub(super) struct Word {
     /// The instruction, and the register that it writes.
     at: (usize, usize),
     /// The address, if all lanes read the same one.
-    address: Option<Term>,
+    pub(super) address: Option<Term>,
     /// The waits of the warp before it.
     history: u32,
     /// The CTA of the cluster.
-    rank: u32,
+    pub(super) rank: u32,
     /// The warp and the lane, if others may read another value.
     reader: Option<(u32, u32)>,
 }
 
 /// Where words are placed in the address range of global memory.
-const WORDS: i64 = 1 << 59;
+pub(super) const WORDS: i64 = 1 << 59;
 
 /// Where functions of values of the launch are placed there.
 const FUNCTIONS: i64 = 1 << 58;

@@ -31,7 +31,7 @@ pub(crate) fn decided(module: &ptx::Module, entry: &ptx::Entry, name: &str, text
         });
         format!("violated\t{}", first.unwrap_or_else(|| "hangs".into()))
     };
-    let mut worst = "proved\t".to_string();
+    let mut worst = lifted.partial.as_ref().map_or("proved\t".to_string(), |why| format!("bounded\t{why}"));
     for p in lifted.variants() {
         let v = verify(&p, rules(&machine), options);
         match v.outcome {

@@ -1,6 +1,7 @@
 //! What is read, lifted and decided of each recorded kernel, held to `verdicts.tsv`.
 //!
-//! `WARPLINE_PTX=write` writes the table, and `WARPLINE_PTX=all` also checks the kernels that take long.
+//! `WARPLINE_PTX=write` writes the table, and `WARPLINE_PTX=all` also checks the kernels that take long. Any other value
+//! prints the rows of the files whose names contain one of its words.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -47,9 +48,27 @@ fn every_recorded_kernel_is_read() {
     });
 }
 
+/// Prints the rows of the files whose names contain one of these words.
+fn print_rows(words: &str) {
+    let named = |file: &str| words.split_whitespace().any(|w| file.contains(w));
+    corpus().par_iter().filter(|(file, _)| named(file)).for_each(|(file, text)| {
+        let module = ptx::read(text).expect("a recorded kernel");
+        for entry in &module.entries {
+            let start = Instant::now();
+            let decision = decided(&module, entry, file, text);
+            let checked = if start.elapsed() > LONG { "on request" } else { "always" };
+            let row = Row { file: file.clone(), kernel: short(&entry.name), checked, decision };
+            print!("{}", row.text());
+        }
+    });
+}
+
 #[test]
 fn verdicts_are_those_recorded() {
     let request = std::env::var("WARPLINE_PTX").unwrap_or_default();
+    if !matches!(request.as_str(), "" | "all" | "write") {
+        return print_rows(&request);
+    }
     let recorded: BTreeMap<(String, String), Vec<String>> =
         table("verdicts.tsv").into_iter().map(|r| ((r[0].clone(), r[1].clone()), r)).collect();
     let all = matches!(request.as_str(), "write" | "all");

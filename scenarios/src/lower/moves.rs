@@ -1,6 +1,6 @@
 //! Moves: source, destination, element type, and the warps that share the work.
 
-use warpline_sim::ir::{Class, Cost, Dtype, Executors, Instr, MoveKind, Op};
+use warpline_sim::ir::{Class, Cost, Dtype, Executors, Instr, IssueCount, MoveKind, Op};
 
 use super::place::{Spot, Want};
 use super::shape::Agree;
@@ -95,7 +95,7 @@ impl Lower<'_> {
             src: src.place,
             dst: dst.place,
             crew,
-            batch: batch.map(|b| b as u32),
+            issue: batch.map_or(IssueCount::FromBytes, |b| IssueCount::InFlight(b as u32)),
             dequant: m.dequant,
             masked: m.masked,
             signals: match signals {

@@ -1,11 +1,10 @@
 //! The statements of a tree, and the words under which documents explain them.
 
-use warpline_sim::ir::{Class, Fence, MmaKind, Queue};
+use warpline_sim::ir::{Class, Fence, MmaKind};
 
 use super::Statement;
 use super::declared::inner;
 use crate::ast::{Counter, CounterVerb, DeclKind, Head, Kernel, Operation, Stmt, StmtKind};
-use crate::words::QUEUES;
 
 /// The statements and declarations of a kernel.
 pub(super) fn statements(kernel: &Kernel) -> Vec<Statement> {
@@ -70,10 +69,6 @@ fn statement(kind: &StmtKind) -> String {
     }
 }
 
-fn queue(q: Queue) -> &'static str {
-    QUEUES.iter().find(|(_, known)| *known == q).map_or("", |(name, _)| name)
-}
-
 fn operation(op: &Operation) -> String {
     let word = match op {
         Operation::Move(m) => crate::lower::ends(m.how).0,
@@ -85,9 +80,9 @@ fn operation(op: &Operation) -> String {
         },
         Operation::Alu { .. } => "alu",
         Operation::Zero(..) => "zero",
-        Operation::Commit(q) => return format!("commit {}", queue(*q)),
+        Operation::Commit(q) => return format!("commit {}", q.name()),
         Operation::CommitUmma(_) => "commit umma",
-        Operation::Wait(q, _) => return format!("wait {}", queue(*q)),
+        Operation::Wait(q, _) => return format!("wait {}", q.name()),
         Operation::MbarWait { parity: true, .. } => "wait b parity",
         Operation::MbarWait { parity: false, .. } => "wait b for",
         Operation::CpArrive { .. } => "cp.arrive",

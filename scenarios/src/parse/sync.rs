@@ -7,7 +7,6 @@ use super::{Parse, Parser};
 use crate::ast::{Arrive, Bar, BarAt, Counter, CounterVerb, Ident, Operation};
 use crate::lex::Kind;
 use crate::suggest::did_you_mean;
-use crate::words::QUEUES;
 
 impl Parser<'_> {
     pub(super) fn commit(&mut self) -> Parse<Operation> {
@@ -38,8 +37,8 @@ impl Parser<'_> {
         let start = self.span().start;
         let word = self.dotted();
         if self.at_sym("<=") {
-            let Some((_, queue)) = QUEUES.iter().find(|(n, _)| *n == word) else {
-                let names = QUEUES.map(|(n, _)| n);
+            let Some(queue) = Queue::ALL.iter().find(|q| q.name() == word) else {
+                let names = Queue::ALL.map(Queue::name);
                 let mut d = Diagnostic::new(
                     self.file,
                     self.since(start),
@@ -56,7 +55,7 @@ impl Parser<'_> {
             return Ok(Operation::Wait(*queue, self.expr()?));
         }
         self.pos = from;
-        let queue = QUEUES.iter().any(|(n, _)| *n == word);
+        let queue = Queue::ALL.iter().any(|q| q.name() == word);
         let bar = self.bar()?;
         if let Some(parity @ ("for" | "parity")) = self.name() {
             self.bump();

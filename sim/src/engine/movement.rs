@@ -1,7 +1,7 @@
 //! The time of copies: to and from shared memory, registers, tensor memory, the caches and memory behind them.
 
 use crate::ir::Writes;
-use crate::ir::{Class, MoveKind, Op};
+use crate::ir::{MoveKind, Op};
 use crate::protocol::MoveEffect;
 use crate::timeline::Stall;
 
@@ -80,7 +80,9 @@ impl Timing<'_> {
             Some(request) if copied => core.requests.serve(at, ticks(lines * request)),
             _ => core.l2.serve(at, ticks(lines * c.l2_byte)),
         };
-        let slices = core.look_up(at, ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte));
+        let looked = ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte);
+        let slices =
+            if self.prog.opaque_globals { core.slices.serve_ahead(at, looked) } else { core.look_up(at, looked) };
         let dram = self.served_by_dram(core, at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
         port.max(slices).max(dram)
     }
@@ -91,9 +93,7 @@ impl Timing<'_> {
         if !self.prog.opaque_globals {
             return core.dram.serve(at, ticks).1;
         }
-        core.dram.busy += ticks;
-        core.dram.free += ticks;
-        core.dram.free.max(at)
+        core.dram.serve_ahead(at, ticks)
     }
 
     /// Bytes of a copy, and bytes of the lines that contain them.
@@ -172,7 +172,7 @@ impl Timing<'_> {
         match m.how {
             MoveKind::Load => {
                 let n = (m.global_bytes as f64 / per).ceil().max(1.0);
-                let batch = m.batch.map_or(n as u32, |b| b.clamp(1, n as u32));
+                let batch = m.issue.in_flight().map_or(n as u32, |b| b.clamp(1, n as u32));
                 let load = Load {
                     left: n as u32,
                     batch,
@@ -188,10 +188,10 @@ impl Timing<'_> {
             MoveKind::Ldg | MoveKind::CpAsync | MoveKind::LdsDma => {
                 let copied = m.how == MoveKind::CpAsync;
                 // The time of a `cp.async` contains its address arithmetic, which a compiled kernel has on its own.
-                let each = if copied && m.batch.is_none() { c.issue_cp } else { c.issue_load };
+                let each = if copied && m.issue.instructions().is_none() { c.issue_cp } else { c.issue_load };
                 let wide =
                     if m.how == MoveKind::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
-                let n = m.batch.map_or((m.global_bytes as f64 / wide).ceil(), f64::from).max(1.0);
+                let n = m.issue.instructions().map_or((m.global_bytes as f64 / wide).ceil(), f64::from).max(1.0);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue. Lines of an asynchronous copy are looked up
                 // in order with reads of shared memory; a register load uses the port itself.
@@ -218,7 +218,7 @@ impl Timing<'_> {
                 }
             }
             MoveKind::Lds | MoveKind::Sts => {
-                let n = if m.batch.is_some() { 1.0 } else { (m.chip_bytes as f64 / per).ceil().max(1.0) };
+                let n = if m.issue.passes().is_some() { 1.0 } else { (m.chip_bytes as f64 / per).ceil().max(1.0) };
                 let each = if m.how == MoveKind::Lds { c.issue_lds } else { c.issue_sts };
                 let shared = if m.how == MoveKind::Lds { src } else { dst };
                 // Stores write whole rows; only reads of fragments across rows conflict in the banks.
@@ -228,7 +228,8 @@ impl Timing<'_> {
                 let unpacked = if m.dequant { self.unpack(core, seat, issued, m.elements as f64) } else { issued };
                 // The instruction queues behind earlier copies; it passes there at the rate of one line of a copy.
                 let at = if c.load_line > 0.0 { core.front.serve(start, ticks(n * c.load_line)).0 } else { start };
-                let bytes = m.batch.map_or(m.chip_bytes as f64 * ways, |passes| f64::from(passes) * PASS_BYTES);
+                let bytes =
+                    m.issue.passes().map_or(m.chip_bytes as f64 * ways, |passes| f64::from(passes) * PASS_BYTES);
                 let (_, port) = core.shared.serve(at, ticks(bytes * c.shared_byte));
                 // A store continues when the port has taken its data. The data of a load arrives one latency later.
                 let end = if m.how == MoveKind::Sts { unpacked.max(port) } else { issued };
@@ -236,7 +237,7 @@ impl Timing<'_> {
                 Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() }
             }
             MoveKind::Store => {
-                let n = m.batch.map_or((m.global_bytes as f64 / per).ceil(), f64::from).max(1.0);
+                let n = m.issue.instructions().map_or((m.global_bytes as f64 / per).ceil(), f64::from).max(1.0);
                 let ready = now.max(seat.matrix_ready);
                 let atomic = if dst.sel.writes == Writes::Atomic { ticks(c.atomic) } else { 0 };
                 let bytes = (m.global_bytes as f64 / n * 256.0) as u64;
@@ -245,7 +246,7 @@ impl Timing<'_> {
                 Charge { start: ready, queued, end: ready, parts: Some(Parts::Store(store)), ..Charge::default() }
             }
             MoveKind::TmaLoad => {
-                let (start, end) = issue(core, now, 1.0, c.issue_tma);
+                let (start, end) = self.issue_copy(core, seat, now);
                 // One box for each stretch of a row that the swizzle spans, one after the other.
                 let span = self.prog.objects[dst.obj as usize].swizzle as f64;
                 let wide = m.chip_bytes as f64 / m.chip_rows.max(1) as f64;
@@ -265,7 +266,7 @@ impl Timing<'_> {
                 }
             }
             MoveKind::TmaStore => {
-                let (start, end) = issue(core, now, 1.0, c.issue_tma);
+                let (start, end) = self.issue_copy(core, seat, now);
                 let (begun, read) = core.copy.serve(end, self.copied(m));
                 let bytes = m.global_bytes as f64;
                 let stored = self.stored(core, read, (bytes, ticks(bytes * c.dram_byte)), seat);
@@ -286,6 +287,13 @@ impl Timing<'_> {
                 Charge { start, queued: Some(Stall::Issue), end: issued, lands: [land, land], ..Charge::default() }
             }
         }
+    }
+
+    /// Issues an instruction to the copy engine. Its warp continues when the engine has taken it; the scheduler does at
+    /// once (calibrate/probes/tma.cu: 256 additions of another warp take 264 cycles, beside sixteen copies and alone).
+    fn issue_copy(&self, core: &mut Core, seat: AgentTiming, now: u64) -> (u64, u64) {
+        let (start, issued) = self.issue(core, seat, now, (1.0, 1.0));
+        (start, issued.max(start + ticks(self.costs.issue_tma)))
     }
 
     /// Starts the next batch of a synchronous load. Returns its start, the end of its issue, and the arrival of its
@@ -349,7 +357,6 @@ impl Timing<'_> {
 
     /// The slowdown of a tile without swizzle by bank conflicts.
     fn conflict(&self, obj: u16) -> f64 {
-        let o = &self.prog.objects[obj as usize];
-        if o.class == Class::Shared && o.swizzle == 0 { self.costs.conflict } else { 1.0 }
+        if self.prog.objects[obj as usize].has_bank_conflicts() { self.costs.conflict } else { 1.0 }
     }
 }

@@ -93,6 +93,10 @@ impl Timing<'_> {
                         core.tensor.serve(start, ticks((flop * c.tensor_flop).max(bytes / 128.0 * TICKS as f64)));
                     charge.engine = Some((begun, done));
                     charge.lands = [done + ticks(c.wgmma_latency); 2];
+                    // The operands pass the port of shared memory, with the data of loads and stores.
+                    if self.prog.opaque_globals {
+                        core.shared.serve(start, ticks(bytes * c.shared_byte));
+                    }
                 }
                 charge
             }

@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use crate::protocol::TileKey;
 use crate::report::{Fidelity, Finding, Occupancy, Outcome, Report, RoleTime, Utilization};
 use crate::timeline::{Mark, Stall, TICKS, Work};
+use crate::words;
 
 use super::run::Engine;
 use super::whole::GridTotals;
@@ -321,7 +322,7 @@ impl Engine<'_> {
                     "latency: {} waits {:.0} % of its time at line {line} ({}){}",
                     r.name,
                     share * 100.0,
-                    stall.name(),
+                    words::wait(self.prog, *site, *stall),
                     busiest.unwrap_or_default()
                 )
             }

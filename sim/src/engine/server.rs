@@ -25,6 +25,13 @@ impl Server {
         self.busy.saturating_sub(self.free.saturating_sub(tick)).min(self.busy)
     }
 
+    /// Serves a request with the time that the server was idle before, and then with its own. Returns the end.
+    pub fn serve_ahead(&mut self, at: u64, ticks: u64) -> u64 {
+        self.busy += ticks;
+        self.free += ticks;
+        self.free.max(at)
+    }
+
     /// Delays the request in progress at `at` by this many ticks; an idle server is not delayed.
     pub fn hold(&mut self, at: u64, ticks: u64) {
         if self.free > at {

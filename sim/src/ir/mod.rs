@@ -12,17 +12,19 @@
 //! roles is projected on each of them.
 
 mod eval;
+mod execution;
 mod expr;
 mod op;
 mod symbols;
 mod uses;
 
 pub use eval::Domain;
+pub use execution::{IssueCount, Queue};
 pub use expr::{Binary, Env, Expr, Unary, apply};
 pub use num_integer::{gcd, lcm};
 pub use op::{
     ArrivalsPer, BarRef, BarrierCta, CounterAct, CounterRef, Exact, Fence, Instructions, MemOrder, MmaKind, MoveKind,
-    Op, Operand, Order, Part, Phase, Place, Queue, Scope, Selection, Writes,
+    Op, Operand, Order, Part, Phase, Place, Scope, Selection, Writes,
 };
 pub use symbols::{Forms, ParamId, Symbol};
 pub use uses::{ExprUse, each, each_mut};
@@ -134,6 +136,11 @@ pub struct Object {
 }
 
 impl Object {
+    /// Whether reads of fragments across the rows meet in the banks of shared memory.
+    pub fn has_bank_conflicts(&self) -> bool {
+        self.class == Class::Shared && self.swizzle == 0
+    }
+
     /// One slot in one piece, with a swizzle of 128 bytes and unnamed dimensions; a block of a global object is all of it.
     pub fn whole(name: String, class: Class, dtype: Dtype, [rows, cols]: [i64; 2]) -> Object {
         Object {

@@ -1,6 +1,6 @@
 //! The operations an agent can perform, with operands still to be evaluated.
 
-use super::{Binary, CounterId, Expr, MbarId, NamedId, ObjId, TileRef, VarId};
+use super::{Binary, CounterId, Expr, IssueCount, MbarId, NamedId, ObjId, Queue, TileRef, VarId};
 
 /// One of several equal parts of a place along one axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -140,27 +140,6 @@ pub enum MmaKind {
     Umma,
     /// `tcgen05.mma.cta_group::2`: one thread issues for a pair of CTAs (`umma.pair`).
     UmmaPair,
-}
-
-/// A queue of asynchronous operations, which a wait reduces to at most n outstanding ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Queue {
-    /// `cp.async` groups, per thread.
-    Cp,
-    /// `wgmma` groups, per warpgroup.
-    Wgmma,
-    /// Bulk store groups, per thread, complete once written and visible.
-    Bulk,
-    /// Bulk store groups, per thread, complete once their sources are read (`.read`).
-    BulkRead,
-    /// `vmcnt`: vector-memory instructions, per wave.
-    Vm,
-    /// `lgkmcnt`: LDS instructions, per wave.
-    Lgkm,
-    /// `tcgen05.wait::ld`, per thread.
-    TmemLd,
-    /// `tcgen05.wait::st`, per thread.
-    TmemSt,
 }
 
 /// The number of arrivals of a warp's threads.
@@ -315,10 +294,8 @@ pub enum Op {
         dst: Place,
         /// The warps that share the work, as bits; each moves an equal part. 0: each executing warp moves everything.
         crew: u64,
-        /// `load`: device loads in flight before the first store to shared memory. Other accesses of threads to global
-        /// memory: machine instructions of a warp, where its bytes do not say it. Accesses to shared memory: passes
-        /// through its banks, where they are known.
-        batch: Option<u32>,
+        /// The number of machine instructions, loads in flight or passes, where the bytes do not say it.
+        issue: IssueCount,
         /// Whether the vector unit unpacks and scales the data on the way (`via dequant`).
         dequant: bool,
         /// Whether elements outside the matrix are masked off; the instruction still counts.

@@ -8,31 +8,8 @@ use std::ops::{Index, IndexMut, Range};
 use crate::ir::{Executors, Instr, Program, VarId};
 use crate::timeline::Lanes;
 
-use super::eval::Number;
 use super::op::instruction;
-use super::place::FormId;
-use super::rendezvous::RendezvousIx;
-
-/// Index of an agent in its world.
-pub type AgentId = u32;
-
-/// The position of an agent: its CTA, its warp and its lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct AgentInfo {
-    /// Rank of its CTA in the cluster.
-    pub cta: u32,
-    /// Warp in the CTA.
-    pub warp: u32,
-    /// The lane class, where the warp is split.
-    pub lanes: Option<Lanes>,
-}
-
-impl AgentInfo {
-    /// Whether `elect:` blocks are executed.
-    pub fn elected(&self) -> bool {
-        self.lanes != Some(Lanes::Rest)
-    }
-}
+use super::vocabulary::{AgentId, AgentInfo, FormId, Number, RendezvousIx};
 
 /// The changing state of an agent, without its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -197,6 +174,18 @@ pub(super) fn warps_at(prog: &Program, pc: u32) -> u64 {
         Instr::Only(Executors::Warps(named), to) if pc < *to => warps & named,
         _ => warps,
     })
+}
+
+/// [`warps_at`] of every instruction.
+pub(super) fn warps_of_all(prog: &Program) -> Vec<u64> {
+    let all = if prog.warps == 64 { u64::MAX } else { (1 << prog.warps) - 1 };
+    let mut warps = vec![all; prog.code.len()];
+    for (pc, i) in prog.code.iter().enumerate() {
+        if let Instr::Only(Executors::Warps(named), to) = i {
+            warps.iter_mut().take(*to as usize).skip(pc + 1).for_each(|warps| *warps &= named);
+        }
+    }
+    warps
 }
 
 /// All agents of a cluster, by CTA, then warp, then lane class.

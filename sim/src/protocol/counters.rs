@@ -18,10 +18,9 @@
 use crate::code::Code;
 use crate::ir::{Binary, CounterAct, CounterRef, Instr, MemOrder, Op, Program, Scope, apply};
 
-use super::AgentId;
-use super::eval::Decision;
 use super::order::{Epoch, RowId};
-use super::world::{Fault, WaitTarget, World};
+use super::vocabulary::{AgentId, Decision, Fault, WaitTarget};
+use super::world::World;
 
 /// Index of a counter of a world: one for every word of every declaration.
 pub(super) type CounterIx = u32;

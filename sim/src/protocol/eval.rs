@@ -4,39 +4,9 @@ use std::cell::RefCell;
 
 use crate::ir::{Binary, Domain, Env, Expr, ParamId, Program, TapeId, VarId, apply};
 
-use super::place::{FormId, Placement};
-use super::world::{Fault, World};
-use super::{AgentId, AgentInfo};
-
-/// The coordinates of a cluster in the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Coords {
-    pub(super) id: i64,
-    pub(super) m: i64,
-    pub(super) n: i64,
-    pub(super) z: i64,
-}
-
-/// A place in an evaluation where a number decides something. A verifier compares the decisions of two runs, to see
-/// whether longer runs decide alike. Sums and differences decide nothing and are not listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// An operator other than a sum or a difference, with its operands. A product has one operand that is
-    /// [`Expr::is_fixed`].
-    Op(Binary, i64, i64),
-    /// A number that selects a place, a branch or a count: a slot, a stage, a count of arrivals; a phase less the
-    /// barrier's own phase; a factor of a product of two numbers that may change.
-    Fixed(i64),
-    /// A loop begins again.
-    Again,
-}
-
-/// A number, with its dependence on the place of the CTA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Number {
-    pub(super) v: i64,
-    pub(super) form: FormId,
-}
+use super::place::Placement;
+use super::vocabulary::{AgentId, AgentInfo, Coords, Decision, Fault, FormId, Number};
+use super::world::World;
 
 impl World<'_> {
     /// The value of an expression that selects a place, a branch or a count.

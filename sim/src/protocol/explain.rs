@@ -4,10 +4,10 @@ use crate::code::Code;
 use crate::ir::{Binary, CounterAct, Instr, NamedId, Op, Phase};
 use crate::report::Waiting;
 
-use super::AgentId;
 use super::op::{BarrierUse, instruction};
 use super::rendezvous::RendezvousKind;
-use super::world::{WaitTarget, World};
+use super::vocabulary::{AgentId, WaitTarget};
+use super::world::World;
 
 impl World<'_> {
     /// For an agent blocked at `pc` in a hang: what the agent waits for with its state, and what would have to happen.
@@ -32,7 +32,11 @@ impl World<'_> {
                     (Err(_), _) => name,
                 }
             }
-            (_, Op::Wait(..) | Op::Named { .. } | Op::Counter { .. }) => {
+            (_, Op::Wait(queue, n)) => {
+                let n = self.eval(a, n).map_or("n".to_string(), |v| v.to_string());
+                format!("{} <= {n}", queue.name())
+            }
+            (_, Op::Named { .. } | Op::Counter { .. }) => {
                 let text = self.prog.site(pc).text.as_str();
                 text.strip_prefix("wait ").unwrap_or(text).to_string()
             }

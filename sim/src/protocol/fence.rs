@@ -8,10 +8,10 @@ use crate::code::Code;
 use crate::fences::{Cover, Level};
 use crate::ir::{Class, Fence, Writes};
 
-use super::AgentId;
 use super::footprint::Footprint;
 use super::order::{Access, RowId};
 use super::stream::StreamKind;
+use super::vocabulary::AgentId;
 use super::world::World;
 
 /// The last use of a register piece since its warp's last `wgmma.fence`.

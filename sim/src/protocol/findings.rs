@@ -6,9 +6,9 @@ use crate::ir::ObjId;
 use crate::report::Finding;
 use crate::timeline::Lanes;
 
-use super::AgentId;
 use super::step::Step;
-use super::world::{Fault, WaitTarget, World};
+use super::vocabulary::{AgentId, Fault, WaitTarget};
+use super::world::World;
 
 /// What the steps of a world found.
 #[derive(Clone, Debug, Default)]

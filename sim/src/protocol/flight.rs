@@ -4,16 +4,13 @@ use smallvec::SmallVec;
 
 use crate::code::Code;
 
-use super::AgentId;
 use super::footprint::Footprint;
-use super::mbarrier::{Arrival, MbarIx, Signal};
+use super::mbarrier::{Arrival, Signal};
 use super::observer::Observer;
 use super::order::{Epoch, RowId};
 use super::stream::StreamKind;
-use super::world::{WaitTarget, World};
-
-/// Index of a flight of a world; reused after the flight has landed.
-pub type FlightId = u32;
+use super::vocabulary::{AgentId, FlightId, MbarIx, WaitTarget};
+use super::world::World;
 
 /// An asynchronous operation that has been started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,10 +6,8 @@
 use crate::code::Code;
 use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Selection, TileRef, Writes};
 
-use super::AgentId;
-use super::eval::Number;
-use super::place::FormId;
-use super::world::{Fault, World};
+use super::vocabulary::{AgentId, Fault, FormId, Number};
+use super::world::World;
 
 /// Bytes of a line of memory.
 const LINE: i64 = 128;

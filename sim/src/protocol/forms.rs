@@ -2,7 +2,28 @@
 
 use rustc_hash::FxHashMap;
 
-use super::place::{FormId, Obstacle, Opaque};
+use crate::ir::Binary;
+
+use super::vocabulary::FormId;
+
+/// The reason why a run is not the run of every CTA of its cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Obstacle {
+    /// The instruction that decides.
+    pub pc: u32,
+    pub(super) value: i64,
+    pub(super) form: FormId,
+    /// Whether the number must only stay on one side of zero; else the number must be constant.
+    pub(super) sign: bool,
+}
+
+/// An operator's result that has no linear form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Opaque {
+    pub(super) op: Binary,
+    pub(super) x: (i64, FormId),
+    pub(super) y: (i64, FormId),
+}
 
 /// The forms of a cell, each kept once.
 #[derive(Debug, Default)]

@@ -12,13 +12,11 @@
 use crate::ir::{Binary, Class, Instr, MoveKind, ObjId, Op, Program};
 use crate::report::FindingKind;
 
-use super::AgentId;
 use super::counters::Counter;
-use super::eval::Decision;
 use super::footprint::Footprint;
 use super::op::global_place;
 use super::order::Access;
-use super::place::FormId;
+use super::vocabulary::{AgentId, Decision, FormId};
 use super::world::World;
 
 /// A rectangle of elements: the first row and column, and one past the last of each.

@@ -15,11 +15,11 @@ use crate::fences::Level;
 use crate::ir::{ArrivalsPer, Instr, MbarId, Op, Program};
 use crate::timeline::Lanes;
 
-use super::AgentId;
 use super::agents::Agent;
 use super::op::{Aligned, instruction};
 use super::order::Epoch;
-use super::step::{Blocked, StepEffect};
+use super::step::StepEffect;
+use super::vocabulary::{AgentId, Blocked};
 use super::world::World;
 
 /// Whether an agent that waits for an mbarrier at an instruction can wait for that mbarrier again. A lane that is late

@@ -10,11 +10,10 @@ use rustc_hash::FxHashMap;
 use crate::ir::ObjId;
 
 use super::coverage::Coverage;
-use super::eval::Number;
 use super::fence::LastTouch;
 use super::footprint::TileKey;
 use super::order::{Access, Trace};
-use super::place::FormId;
+use super::vocabulary::{FormId, Number};
 
 /// The tile of a piece, and its accesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -20,7 +20,8 @@
 //!                             └─ results     findings                                           (findings.rs)
 //! ```
 //!
-//! What an instruction does is in the file of its family (`op/`). A step returns its result. An [`Observer`] receives
+//! Identities, numbers, targets of waits and reasons of a refusal are in `vocabulary.rs`, which depends on no other file
+//! here. What an instruction does is in the file of its family (`op/`). A step returns its result. An [`Observer`] receives
 //! the objects that changed, and on request the pieces accessed and the decisions made.
 //!
 //! Asynchronous operations complete by one of three mechanisms, and every wait is a wait on one of them. The mechanisms
@@ -78,21 +79,23 @@ mod step;
 mod stream;
 mod tally;
 mod touches;
+mod vocabulary;
 mod walk;
 mod who;
 mod world;
 
-pub use agents::{AgentId, AgentInfo, agents_of as agents};
+pub use agents::agents_of as agents;
 pub use cell::{Axis, Cell};
-pub use eval::{Decision, decisions_at_launch};
-pub use flight::{Flight, FlightId};
+pub use eval::decisions_at_launch;
+pub use flight::Flight;
 pub use footprint::{Footprint, TileKey};
+pub use forms::Obstacle;
 pub use lanes::waits_again;
 pub use mbarrier::Mbar;
 pub use observer::{Observer, StepRecord};
 pub use open::outstanding;
 pub use parts::{PartState, StatePart};
-pub use place::{FormId, Obstacle, Placement};
+pub use place::Placement;
 pub use recur::may_recur;
 pub use rendezvous::RendezvousKind;
 pub use setup::elected_code;
@@ -103,6 +106,7 @@ pub use step::{MmaEffect, MoveEffect, Step, StepEffect};
 pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
 pub use tally::{Shares, Tally, Times, dram_bytes, flops};
+pub use vocabulary::{AgentId, AgentInfo, Decision, FlightId, FormId, WaitTarget};
 pub use walk::{GridDependence, Route, Traffic, Walker};
 pub use who::AgentSet;
-pub use world::{WaitTarget, World};
+pub use world::World;

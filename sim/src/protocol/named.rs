@@ -8,10 +8,9 @@ use crate::code::Code;
 use crate::ir::{Instr, NamedId, Op};
 use crate::timeline::Lanes;
 
-use super::AgentId;
-use super::rendezvous::{RendezvousIx, RendezvousKind};
-use super::step::Blocked;
-use super::world::{Fault, WaitTarget, World};
+use super::rendezvous::RendezvousKind;
+use super::vocabulary::{AgentId, Blocked, Fault, RendezvousIx, WaitTarget};
+use super::world::World;
 
 impl World<'_> {
     /// `bar.sync` and `bar.arrive`.

@@ -3,13 +3,11 @@
 use crate::ir::{BarRef, Instr, Op};
 use crate::timeline::Lanes;
 
-use super::AgentId;
-use super::flight::FlightId;
 use super::footprint::Footprint;
 use super::op::{Aligned, PlaceUse, hands_registers, instruction};
 use super::parts::StatePart;
 use super::rendezvous::RendezvousKind;
-use super::step::Blocked;
+use super::vocabulary::{AgentId, Blocked, FlightId};
 use super::world::World;
 
 impl World<'_> {

@@ -7,11 +7,9 @@
 //!
 //! Opened, released and pending rows are one for each agent, where the program needs them.
 
-use super::AgentId;
-use super::mbarrier::MbarIx;
 use super::order::RowId;
-use super::rendezvous::RendezvousIx;
 use super::spec::Spec;
+use super::vocabulary::{AgentId, MbarIx, RendezvousIx};
 use super::world::World;
 
 impl Spec {

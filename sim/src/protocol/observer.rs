@@ -1,9 +1,7 @@
 //! Reports of what steps and landings do, beside their results.
 
+use super::vocabulary::{Decision, WaitTarget};
 use std::cell::RefCell;
-
-use super::eval::Decision;
-use super::world::WaitTarget;
 
 /// Receives what a step or a landing did, in order, once it is done. What did not happen is not reported.
 pub trait Observer {

@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use crate::ir::{BarrierCta, Executors, Instr, Op, Phase, Program};
 
-use super::AgentId;
-use super::mbarrier::{MbarIx, Signal, Wait};
+use super::mbarrier::{Signal, Wait};
 use super::op::{BarrierUse, instruction};
 use super::order::{Access, Epoch, RowId};
 use super::snapshot::{Entry, Family, PARTS, Snapshot};
+use super::vocabulary::{AgentId, MbarIx};
 use super::world::World;
 
 /// The largest number of operations that a wait of the program leaves outstanding; 2 at least.

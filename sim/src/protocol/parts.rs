@@ -7,15 +7,15 @@
 
 use crate::ir::Class;
 
-use super::AgentId;
 use super::agents::Agent;
-use super::flight::{Flight, FlightId};
+use super::flight::Flight;
 use super::footprint::TileKey;
 use super::mbarrier::Mbar;
 use super::observer::Observer;
 use super::op::Registers;
 use super::order::{Access, Epoch};
 use super::stream::{ALL, Stream, StreamKind};
+use super::vocabulary::{AgentId, FlightId};
 use super::who::AgentSet;
 use super::world::World;
 

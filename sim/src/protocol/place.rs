@@ -17,33 +17,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::ir::{Binary, Env, Program};
 
 use super::cell::{Axis, Cell};
-use super::eval::Coords;
-use super::forms::Table;
-
-/// Index of a form of a cell; 0 is the form of a number that is the same for all CTAs of the cell.
-pub type FormId = u32;
+use super::forms::{Obstacle, Opaque, Table};
+use super::vocabulary::{Coords, FormId};
 
 /// The bound of an axis without end: larger than any number of a kernel.
 const INFINITE: i64 = i64::MAX >> 2;
-
-/// The reason why a run is not the run of every CTA of its cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Obstacle {
-    /// The instruction that decides.
-    pub pc: u32,
-    value: i64,
-    form: FormId,
-    /// Whether the number must only stay on one side of zero; else the number must be constant.
-    sign: bool,
-}
-
-/// An operator's result that has no linear form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Opaque {
-    op: Binary,
-    x: (i64, FormId),
-    y: (i64, FormId),
-}
 
 /// A cell, with the facts that runs in it learn. All copies share these facts.
 #[derive(Clone, Debug)]

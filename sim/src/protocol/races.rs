@@ -4,9 +4,9 @@ use crate::code::Code;
 use crate::ir::{Class, ObjId, Writes};
 use crate::report::FindingKind;
 
-use super::AgentId;
 use super::footprint::{Footprint, TileKey};
 use super::order::{Access, Epoch, RowId};
+use super::vocabulary::AgentId;
 use super::world::World;
 
 impl World<'_> {

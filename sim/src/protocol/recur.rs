@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 use crate::code::Code;
 use crate::ir::{Instr, Op, Phase, Program};
 
-use super::AgentId;
 use super::snapshot::{Entry, Family, Snapshot};
+use super::vocabulary::AgentId;
 use super::world::World;
 
 /// Whether a program has a loop without a counter. Only such a loop can repeat a state.

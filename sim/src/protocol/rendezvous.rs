@@ -6,14 +6,10 @@
 use crate::code::Code;
 use crate::ir::{NamedId, Order};
 
-use super::AgentId;
 use super::order::{Access, RowId};
-use super::step::Blocked;
+use super::vocabulary::{AgentId, Blocked, RendezvousIx, WaitTarget};
 use super::who::AgentSet;
-use super::world::{WaitTarget, World};
-
-/// Index of a rendezvous of a world.
-pub(super) type RendezvousIx = u32;
+use super::world::World;
 
 /// The kind of a rendezvous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use crate::ir::{Class, Executors, Instr, MbarId, Op, Program};
 
-use super::agents::warps_at;
+use super::agents::warps_of_all;
 use super::op::{BarrierAction, BarrierUse, instruction};
 use super::stream::{KINDS, StreamKind};
 
@@ -23,9 +23,10 @@ fn instructions(prog: &Program) -> impl Iterator<Item = (u32, &Op)> {
 /// The warps that use each kind of stream, as bits.
 pub(super) fn streams_used(prog: &Program) -> [u64; KINDS] {
     let mut used = [0; KINDS];
+    let warps = warps_of_all(prog);
     for (pc, op) in instructions(prog) {
         for k in instruction(op, |i| i.streams(prog.waits)) {
-            used[*k as usize] |= warps_at(prog, pc);
+            used[*k as usize] |= warps[pc as usize];
         }
     }
     // The first agent of a warpgroup owns the warpgroup's stream of products.
@@ -54,12 +55,12 @@ pub(super) fn arrives_behind_copies(prog: &Program) -> bool {
 /// no possible wait in between. Then only the copy tells a waiter of the barrier how far its issuer had come.
 pub(super) fn copies_without_arrivals(prog: &Program) -> bool {
     let waits = |i: &Instr| if let Instr::Op { op, .. } = i { instruction(op, |i| i.may_wait()) } else { false };
+    let warps = warps_of_all(prog);
     let alone = |pc: usize, bar: MbarId| {
-        let warps = warps_at(prog, pc as u32);
         let arrives = |at: usize| {
             let Instr::Op { op, .. } = &prog.code[at] else { return false };
             let on_it = uses_barrier(op, |b| b.action == BarrierAction::Arrive && b.bar.bar == bar);
-            on_it && warps & !warps_at(prog, at as u32) == 0
+            on_it && warps[pc] & !warps[at] == 0
         };
         let near = |at: &usize| !waits(&prog.code[*at]);
         !(0..pc).rev().take_while(near).chain((pc + 1..prog.code.len()).take_while(near)).any(arrives)

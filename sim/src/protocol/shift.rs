@@ -2,11 +2,11 @@
 
 use crate::ir::{Class, Instr};
 
-use super::AgentId;
 use super::footprint::TileKey;
 use super::mbarrier::Mbar;
 use super::parts::{PartState, StatePart};
 use super::stream::KINDS;
+use super::vocabulary::AgentId;
 use super::world::World;
 
 /// The change of each counter of a world in one period of its main loop.

@@ -5,16 +5,16 @@ use std::sync::{Arc, OnceLock};
 use crate::fences::{Cover, Fences, Level};
 use crate::ir::Program;
 
-use super::agents::{AgentId, AgentInfo, agents_of};
+use super::agents::agents_of;
 use super::counters::only_grow;
 use super::footprint::{Layout, layouts};
 use super::global::GlobalMatrices;
-use super::mbarrier::MbarIx;
 use super::open::SnapshotFacts;
 use super::place::Placement;
 use super::rendezvous::Rendezvous;
 use super::setup::{self, elected_code, groups_asked, streams_used, written};
 use super::stream::KINDS;
+use super::vocabulary::{AgentId, AgentInfo, MbarIx};
 
 /// The rules that differ between vendors, and the strictness of fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

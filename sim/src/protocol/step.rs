@@ -2,14 +2,12 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{Executors, Instr, MmaKind, MoveKind, Program, Queue};
+use crate::ir::{Executors, Instr, IssueCount, MmaKind, MoveKind, Program, Queue};
 
-use super::AgentId;
-use super::eval::Decision;
-use super::flight::FlightId;
 use super::footprint::{Footprint, TileKey};
 use super::observer::Observer;
-use super::world::{Fault, WaitTarget, World};
+use super::vocabulary::{AgentId, Blocked, Decision, Fault, FlightId, WaitTarget};
+use super::world::World;
 
 /// The result of [`World::step`].
 #[derive(Clone, Debug)]
@@ -95,8 +93,8 @@ pub struct MoveEffect {
     pub chip_rows: i64,
     /// Whether the values are unpacked on the way.
     pub dequant: bool,
-    /// Device loads in flight before the first store (`load`).
-    pub batch: Option<u32>,
+    /// The number that the move states of its execution.
+    pub issue: IssueCount,
     /// Flights started, in the order in which they land.
     pub flights: SmallVec<[FlightId; 2]>,
     /// The tile moved.
@@ -135,19 +133,6 @@ impl MmaEffect {
     /// Floating-point operations: two for each multiply-add.
     pub fn flops(&self) -> f64 {
         2.0 * self.m as f64 * self.n as f64 * self.k as f64
-    }
-}
-
-/// Why an operation was not performed.
-#[derive(Clone, Debug)]
-pub(super) enum Blocked {
-    On(WaitTarget),
-    Fault(Fault),
-}
-
-impl From<Fault> for Blocked {
-    fn from(f: Fault) -> Self {
-        Blocked::Fault(f)
     }
 }
 

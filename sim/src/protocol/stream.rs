@@ -8,10 +8,9 @@ use std::collections::VecDeque;
 
 use crate::ir::Queue;
 
-use super::AgentId;
 use super::order::Epoch;
-use super::step::Blocked;
-use super::world::{WaitTarget, World};
+use super::vocabulary::{AgentId, Blocked, WaitTarget};
+use super::world::World;
 
 /// The streams of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

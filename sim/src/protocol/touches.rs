@@ -2,9 +2,8 @@
 
 use crate::ir::{Class, Op, Phase};
 
-use super::AgentId;
-use super::flight::FlightId;
 use super::op::{BarrierAction, instruction};
+use super::vocabulary::{AgentId, FlightId};
 use super::world::World;
 
 impl World<'_> {

@@ -8,11 +8,11 @@
 use crate::ir::{Env, Expr, Instr, Op, Program};
 use crate::timeline::Lanes;
 
-use super::eval::Coords;
 use super::footprint::Footprint;
 use super::op::global_place;
+use super::spec::Rules;
+use super::vocabulary::{AgentId, Coords};
 use super::world::World;
-use super::{AgentId, Rules};
 
 /// One copy from or to global memory, of all warps that share the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +135,14 @@ impl<'p> Walker<'p> {
         let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
         let (place, _) = global_place(w.prog, op)?;
         w.footprint(t.agent, place, 0).ok()
+    }
+
+    /// The footprint on the chip of a listed copy from global memory in the cluster that was looked at last.
+    pub fn destination(&mut self, t: &Traffic) -> Option<Footprint> {
+        let w = &mut self.world;
+        w.agents.vars_mut(t.agent).copy_from_slice(&t.vars);
+        let Instr::Op { op: Op::Move { dst, .. }, .. } = &w.prog.code[t.pc as usize] else { return None };
+        w.footprint(t.agent, dst, 0).ok()
     }
 
     /// Dependence of a listed copy's place on the cluster's coordinates.

@@ -1,8 +1,7 @@
 //! A set of agents of a cluster, of any size.
 
+use super::vocabulary::AgentId;
 use smallvec::SmallVec;
-
-use super::AgentId;
 
 /// Agents in one word.
 const WORD: u32 = u64::BITS;

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use crate::code::Code;
-use crate::ir::{Instr, MbarId, NamedId, ObjId, Op, Program};
+use crate::ir::{Instr, MbarId, Op, Program};
 
-use super::agents::{AgentId, AgentInfo, Agents};
+use super::agents::Agents;
 use super::coverage::Sum;
-use super::eval::Coords;
 use super::findings::Results;
 use super::flight::Flights;
 use super::global::GlobalState;
@@ -20,38 +19,7 @@ use super::place::Placement;
 use super::rendezvous::Rendezvous;
 use super::spec::{Rules, Spec};
 use super::stream::Streams;
-
-/// The target of a wait: an object whose change can unblock an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum WaitTarget {
-    /// An mbarrier.
-    Mbar(u32),
-    /// A rendezvous.
-    Rendezvous(u32),
-    /// The agent's own operations in flight.
-    Own(AgentId),
-    /// The register pool of a CTA, which `setmaxnreg` changes.
-    Pool(u32),
-    /// A counter in global memory.
-    Counter(u32),
-}
-
-/// An operation that has no meaning in the current state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    Arithmetic,
-    Slot { obj: ObjId, slot: i64 },
-    Part { index: i64, of: u32 },
-    Stage { bar: MbarId, stage: i64 },
-    Named { bar: NamedId, index: i64 },
-    Word { counter: crate::ir::CounterId, index: i64 },
-    Threads(i64),
-    Cta(i64),
-    Mask(i64),
-    Pair(u32, u32),
-    Negative(&'static str, i64),
-    Endless,
-}
+use super::vocabulary::{AgentId, AgentInfo, Coords, WaitTarget};
 
 /// One cluster: the facts that steps do not change, which copies share, and the state.
 #[derive(Clone, Debug)]

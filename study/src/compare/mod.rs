@@ -18,6 +18,7 @@ use warpline_sim::align::{operation, partners, turn};
 use warpline_sim::ir::Program;
 use warpline_sim::report::RoleTime;
 use warpline_sim::timeline::{RowKind, SpanKind, Stall, TICKS, Timeline};
+use warpline_sim::words;
 
 use crate::numbers::METRICS;
 use summary::Summary;
@@ -41,6 +42,8 @@ pub struct Cause {
     pub what: SpanKind,
     /// Text of the statement that waits; `None` for work, and where both wait at several statements.
     pub at: Option<String>,
+    /// The words for the wait at the statement, with the name of its barrier (`mbarrier full`); `None` without `at`.
+    pub wait: Option<String>,
     /// Cycles in each run.
     pub cycles: [f64; 2],
 }
@@ -83,6 +86,8 @@ pub struct Operation {
     pub cycles: [f64; 2],
     /// The first iteration, from 0, whose durations differ.
     pub parts_at: Option<u32>,
+    /// What the first run waits for in that iteration (`full[2] phase 3`), as far as the record says; empty for work.
+    pub wait: String,
 }
 
 /// Result of a comparison of two runs.
@@ -163,15 +168,22 @@ fn role(name: &str, summaries: [&Summary; 2], of: [Option<&RoleTime>; 2]) -> Rol
         let work = r.work.iter().map(|(w, x)| ((0, *w as u8), SpanKind::Work(*w), *x));
         let stalls = r.stalls.iter().map(|(s, x)| ((1, *s as u8), SpanKind::Stall(*s), *x));
         for (key, what, x) in work.chain(stalls) {
-            by_class.entry(key).or_insert(Cause { what, at: None, cycles: [0.0; 2] }).cycles[i] += x * cycles;
+            by_class.entry(key).or_insert(Cause { what, at: None, wait: None, cycles: [0.0; 2] }).cycles[i] +=
+                x * cycles;
         }
         for (site, s, x) in &r.at {
             let Some(text) = summaries[i].texts.get(*site as usize) else { continue };
-            let cause = by_place.entry((*s, text.to_string())).or_insert(Cause {
+            let wait = summaries[i].wait(*site, *s);
+            let cause = by_place.entry((*s, text.to_string())).or_insert_with(|| Cause {
                 what: SpanKind::Stall(*s),
                 at: Some(text.to_string()),
+                wait: Some(wait.clone()),
                 cycles: [0.0; 2],
             });
+            // One text may wait for different things in the two runs, such as `wait cp <= stages - 2`.
+            if cause.wait.as_ref() != Some(&wait) {
+                cause.wait = Some(words::stall_long(*s).to_string());
+            }
             cause.cycles[i] += x * cycles;
         }
     }
@@ -197,6 +209,7 @@ struct Sums {
     alone: [u32; 2],
     ticks: [u64; 2],
     parts_at: Option<u32>,
+    wait: String,
 }
 
 fn operations(t: [&Timeline; 2]) -> Vec<Operation> {
@@ -228,8 +241,9 @@ fn operations(t: [&Timeline; 2]) -> Vec<Operation> {
                     sum.pairs += 1;
                     sum.ticks[0] += ticks[0];
                     sum.ticks[1] += ticks[1];
-                    if ticks[0] != ticks[1] {
-                        sum.parts_at = Some(sum.parts_at.map_or(turns[n], |at| at.min(turns[n])));
+                    if ticks[0] != ticks[1] && sum.parts_at.is_none_or(|at| turns[n] < at) {
+                        sum.parts_at = Some(turns[n]);
+                        sum.wait = if matches!(what, SpanKind::Stall(_)) { s.label.to_string() } else { String::new() };
                     }
                 }
                 None if i == 1 && met[n] => {}
@@ -242,7 +256,8 @@ fn operations(t: [&Timeline; 2]) -> Vec<Operation> {
     list.sort_by_key(|(_, (_, s))| std::cmp::Reverse((weight(s), s.alone[0].abs_diff(s.alone[1]))));
     let operation = |((who, _, text), (what, s)): (Key, (SpanKind, Sums))| {
         let mean = |ticks: u64| ticks as f64 / TICKS as f64 / f64::from(s.pairs.max(1));
-        Operation { who, what, text, pairs: s.pairs, alone: s.alone, cycles: s.ticks.map(mean), parts_at: s.parts_at }
+        let cycles = s.ticks.map(mean);
+        Operation { who, what, text, pairs: s.pairs, alone: s.alone, cycles, parts_at: s.parts_at, wait: s.wait }
     };
     list.into_iter().map(operation).collect()
 }

@@ -8,6 +8,7 @@ use warpline_sim::Report;
 use warpline_sim::ir::Program;
 use warpline_sim::report::{Outcome, RoleTime};
 use warpline_sim::timeline::{RowKind, Span, SpanKind, Stall, TICKS, Timeline};
+use warpline_sim::words;
 
 use super::Side;
 use crate::numbers::numbers;
@@ -21,12 +22,16 @@ pub(super) struct Summary<'s> {
     pub(super) roles: Cow<'s, [RoleTime]>,
     /// Texts of the statements, indexed as in the waits of roles.
     pub(super) texts: Vec<&'s str>,
+    /// The words for waits, by statement and cause.
+    waits: BTreeMap<(u32, Stall), String>,
 }
 
 impl<'s> Summary<'s> {
     /// Facts from the report of a run.
     pub(super) fn report(program: &'s Program, report: &'s Report) -> Summary<'s> {
+        let waits = report.roles.iter().flat_map(|r| &r.at);
         Summary {
+            waits: waits.map(|(site, s, _)| ((*site, *s), words::wait(program, *site, *s))).collect(),
             cycles: report.cycles,
             time_us: report.time_us,
             numbers: numbers(program, report).into_iter().collect(),
@@ -49,8 +54,29 @@ impl<'s> Summary<'s> {
             }
         }
         let texts = t.sites.iter().map(|s| s.text.as_str()).collect();
-        Summary { cycles, time_us, numbers, roles: Cow::Owned(roles(t)), texts }
+        Summary { cycles, time_us, numbers, roles: Cow::Owned(roles(t)), texts, waits: waits(t) }
     }
+
+    /// The words for a wait at a statement.
+    pub(super) fn wait(&self, site: u32, s: Stall) -> String {
+        self.waits.get(&(site, s)).cloned().unwrap_or_else(|| words::stall_long(s).to_string())
+    }
+}
+
+/// The words for waits whose labels name one barrier, or one limit of open groups.
+fn waits(t: &Timeline) -> BTreeMap<(u32, Stall), String> {
+    let mut targets: BTreeMap<(u32, Stall), BTreeSet<&str>> = BTreeMap::new();
+    for span in &t.spans {
+        let (SpanKind::Stall(s), Some(site)) = (span.what, span.site) else { continue };
+        if matches!(s, Stall::Mbarrier | Stall::Group | Stall::Counter) && !span.label.is_empty() {
+            let target = span.label.split([' ', '[']).next().filter(|_| s == Stall::Mbarrier);
+            targets.entry((site, s)).or_default().insert(target.unwrap_or(&span.label));
+        }
+    }
+    let single = targets.into_iter().filter(|(_, names)| names.len() == 1);
+    single
+        .flat_map(|((site, s), names)| names.into_iter().map(move |n| ((site, s), format!("{} {n}", s.word()))))
+        .collect()
 }
 
 /// Ticks of a role's rows.

@@ -1,5 +1,5 @@
-//! The clock under tensor load: the machine's line over the share of the tensor cores' rate, held against measured clocks
-//! and, where the simulator finds the share itself, against measured times.
+//! The clock under tensor load: the machine's line over the share of the tensor cores' rate, compared with measured
+//! clocks. Where the simulator finds the share itself, measured times are compared too.
 
 use std::sync::LazyLock;
 
@@ -43,7 +43,7 @@ fn peak(m: &Machine) -> f64 {
     m.get("core.count").unwrap() * m.get("mma.f16_flop_per_clk").unwrap()
 }
 
-/// Rows of a series, without those that are compiled to something else.
+/// The rows of a series that the compiler does not turn into other code.
 fn triton(rows: Vec<Asked>, set: &str) -> Vec<Kernel> {
     let kernel = |r: &Asked| {
         let (scenario, values) = r.scenario();

@@ -23,7 +23,7 @@ fn a_barrier_never_reached_by_one_simdgroup() {
 
 #[test]
 fn a_barrier_passed_by_once_by_one_simdgroup() {
-    // It is a step ahead from there on, which hurts nobody, and leaves the last barrier to the others.
+    // From there on this simdgroup is one step ahead without a fault, and the others meet at the last barrier alone.
     for step in [0, 1, 2, 30, 31] {
         let edit = format!("      if warp != 3 or i != {step}: barrier  // the loads");
         let ran = plant(KERNEL, &[("      barrier  // the loads", &edit)], &[]);

@@ -13,7 +13,7 @@ pub(super) enum Fate {
     Caught(FindingKind),
     /// The verifier gave up, and a schedule drawn at random is at fault.
     Drawn,
-    /// It holds as far as the kernel it was made from.
+    /// The mutant holds within the same bounds as its kernel.
     Equivalent,
     /// It holds for the trip counts tried, and the kernel it was made from for all.
     Bounded,

@@ -46,7 +46,7 @@ impl Subject {
         let kernel = Text::read(kernel.0, kernel.1);
         let program = kernel.compile_for(&machine.arch, &Inputs { set: &scenario.set, cores }).unwrap();
         let symbolic = kernel.compile_symbolic_for(&machine.arch, &Inputs { set: &scenario.set, cores }).unwrap();
-        // A mutant exchanges statements that run: those that the given values rule out are gone.
+        // A mutant exchanges statements that run. The given values have removed all other statements.
         let symbolic = Trips::find(&symbolic).map_or_else(|| program.clone(), |t| t.given().clone());
         Subject { program, symbolic, machine }
     }

@@ -125,8 +125,13 @@ fn copies(words: &[&str]) -> Vec<(usize, bool)> {
     (0..words.len()).filter(|n| copy(words[*n])).map(|n| (n, read(n))).collect()
 }
 
-/// Whether the counts of groups have to agree. TileLang counts those of one stage only, waits for none in the step that
-/// starts it, has an epilogue's readers of several stages wait for everything, commits a group for a copy that nobody reads, and takes all of stage 0 for asynchronous where it sees no copy.
+/// Whether the counts of groups have to agree. TileLang differs in five cases:
+///
+/// * It counts the groups of one stage only.
+/// * It never waits for a group in the step that starts the group.
+/// * In an epilogue, readers of several stages wait for all groups.
+/// * It commits a group for a copy without a reader.
+/// * Where it sees no copy, it takes all of stage 0 as asynchronous.
 fn counts_agree(words: &[&str], stage: &[i64]) -> bool {
     let all = copies(words);
     let later = |n: usize| {
@@ -174,7 +179,7 @@ fn plans_of_generated_loops_are_those_of_tilelang() {
             continue;
         }
         same(&["prologue", "waits", "epilogue"]);
-        // A copy that nobody reads is a group there, where the loop is pipelined at all.
+        // In a pipelined loop, a copy without a reader is a group.
         let unread = copies(&words).iter().any(|(_, read)| !read) && stage.iter().any(|s| *s != stage[0]);
         assert_eq!(plan.commits + i64::from(unread), row.ints("commits")[0], "{row:?}\n{text}");
         equal += 1;

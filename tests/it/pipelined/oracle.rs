@@ -49,7 +49,7 @@ fn plan(row: &Row) -> Plan {
     expanded(&text, &[], &ask).plans.remove(0)
 }
 
-/// A copy that nobody reads: TileLang commits it as a group of its own that nothing ever waits for.
+/// A copy without a reader. TileLang commits the copy as a group of its own, and no wait is for that group.
 const UNREAD: &str = "unread";
 
 #[test]

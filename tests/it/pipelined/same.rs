@@ -107,7 +107,7 @@ struct Access {
     slots: i64,
 }
 
-/// What the loop's warps do, as one, and beside them those that only copy; every move is done at once.
+/// The operations of the loop's warps as one warp, with the warps that only copy beside it. Every move is synchronous.
 /// Values of registers and shared memory are hashes.
 struct Interpreter<'a> {
     prog: &'a Program,

@@ -6,7 +6,8 @@ use warpline_sim::ir::{Class, Instr, Op, Program, Queue};
 
 use super::{expanded, kernel, program};
 
-/// Constant counts of the waits on a queue, in order of the text; those that depend on the trip count by their largest.
+/// Constant counts of the waits on a queue, in order of the text. A count that depends on the trip count is listed with
+/// its largest value.
 fn waits(p: &Program, queue: Queue) -> Vec<i64> {
     p.code
         .iter()

@@ -35,8 +35,8 @@ pub(super) fn clean(ring: &Protocol, report: &Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Every agent's spans follow each other without gap or overlap from tick 0 to the end of its CTA, and the shares of
-/// each role's time sum to 1.
+/// The spans of each agent cover its time from tick 0 to the end of its CTA without gap or overlap. The shares of each
+/// role's time sum to 1.
 pub(crate) fn time_tiles(report: &Report) -> Result<(), String> {
     let t = report.timeline.as_ref().ok_or("no timeline")?;
     if t.truncated_at.is_some() {

@@ -176,7 +176,7 @@ fn more_warps_than_a_numbered_barrier_has_leave_one_behind() {
 
 #[test]
 fn three_warps_that_share_a_barrier_of_two_an_even_number_of_times() {
-    // Nobody is left behind, and who meets whom is the schedule's choice.
+    // No agent is left waiting; the schedule decides which agents meet.
     let r = check(
         "a100",
         "

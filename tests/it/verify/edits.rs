@@ -161,7 +161,7 @@ fn each_copy_of_a_statement_is_changed_inside_its_own_block() {
         let edit = Edit::new(&site, change, "in each copy");
         same(&edit.apply(&prog).unwrap(), &program(&text.replace("arrive empty[0]", line), 4));
     }
-    // Whatever is changed, nobody is sent back but by a loop.
+    // No edit adds a jump backward outside of a loop.
     for changed in edits(&prog).iter().filter_map(|edit| edit.apply(&prog).ok()) {
         for (pc, i) in changed.code.iter().enumerate().filter(|(_, i)| !matches!(i, Instr::Jump(_))) {
             assert!(i.target().is_none_or(|to| to as usize > pc), "{pc}: {i:?}");

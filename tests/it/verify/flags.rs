@@ -1,7 +1,8 @@
-//! Random kernels of a few CTAs that signal each other through global memory, held to an oracle that makes every order.
+//! Random kernels of a few CTAs that signal each other through global memory, compared with an oracle that tries every
+//! order.
 //!
-//! The oracle knows nothing of [`warpline_sim`]: it keeps its own vector clocks along one order of steps and looks for two
-//! conflicting accesses that nothing orders in it, and for orders in which no agent can proceed.
+//! The oracle uses nothing of [`warpline_sim`]. It keeps its own vector clocks along one order of steps. It reports two
+//! conflicting accesses without an order between them, and orders in which no agent can proceed.
 
 use std::collections::BTreeMap;
 

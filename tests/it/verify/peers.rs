@@ -37,7 +37,7 @@ fn memory_of_a_peer_that_may_not_have_started() {
 fn memory_of_a_peer_that_may_have_ended() {
     for access in ["sts r -> s @cta 0", "lds s @cta 0 -> q"] {
         cluster("cluster.sync", access, "barrier").violated("life cycle", "s @cta 0");
-        // A barrier that comes before the access keeps nobody.
+        // A barrier before the access holds no agent back.
         cluster("cluster.sync", &format!("alu fma 1 x 10\n      {access}"), "warp.sync")
             .violated("life cycle", "s @cta 0");
     }

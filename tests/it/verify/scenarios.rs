@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::verify;
 
-/// Those that are at fault: kind and a text of the line.
+/// The scenarios with a fault: the kind of the fault and a part of the line's text.
 const VIOLATED: [(&str, &str, &str); 7] = [
     ("blackwell/level2_2sm", "parity alias", "wait full[i % stages] for i / stages"),
     ("blackwell/level2_2sm_8192", "parity alias", "wait full[i % stages] for i / stages"),

@@ -1,5 +1,5 @@
-//! Loops around the main loop: kernels that go wrong only after many steps, many turns or a product of both are never
-//! proved, and what is proved holds at numbers of steps and turns that the proof did not look at.
+//! Loops around the main loop. A kernel with a fault only after many steps, many turns or a product of both is never
+//! proved. A proved kernel also holds at numbers of steps and turns that the proof did not run.
 
 use std::collections::BTreeMap;
 

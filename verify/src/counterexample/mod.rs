@@ -79,8 +79,10 @@ pub struct MoveDescription {
     pub touches: Vec<String>,
 }
 
-/// Largest number of steps spent on a shorter schedule.
+/// Largest number of steps spent on a shorter schedule...
 const EFFORT: u64 = 3_000_000;
+/// ...and for a compiled kernel, whose text is long.
+const COMPILED_EFFORT: u64 = 400_000;
 
 /// The schedule of a violation of this kernel, at the violation's trip count. `None` where the run with the fault
 /// cannot be repeated within `max_steps`.
@@ -89,7 +91,7 @@ pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u
     if violation.findings.first().is_some_and(|f| f.code == Code::Livelock) {
         return None;
     }
-    let set = Setting::new(prog, rules, violation.cluster, EFFORT);
+    let set = Setting::new(prog, rules, violation.cluster, if prog.opaque_globals { COMPILED_EFFORT } else { EFFORT });
     let turns = run::turns(&set, max_steps);
     let fault = violation.findings.first();
     let goal = fault.map_or(Goal::Hang, Goal::Same);

@@ -60,6 +60,9 @@ fn alike(f: &Finding, g: &Finding) -> bool {
     }
 }
 
+/// Bytes of a new world that take as long as a step.
+const BYTES_A_STEP: u64 = 512;
+
 /// The common parameters of runs.
 pub(super) struct Setting<'p> {
     pub(super) prog: &'p Program,
@@ -132,6 +135,9 @@ pub(super) fn turn_of(m: &Move) -> Turn {
 /// Gives agents and flights their turns in this order; a blocked agent misses its turn. Returns the moves up to the
 /// goal; `None` if the run does not reach it. A `free` attempt does not count against the limit of steps.
 pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: bool) -> Option<Vec<Move>> {
+    if !free && set.left() == 0 {
+        return None;
+    }
     let mut world = World::alone(set.prog, set.rules, set.cluster);
     let n = world.agents().len();
     let mut started: Vec<Vec<Option<FlightId>>> = vec![Vec::new(); n];
@@ -140,7 +146,12 @@ pub(super) fn attempt(set: &Setting<'_>, turns: &[Turn], goal: &Goal<'_>, free: 
     if !free {
         // A step can join the clocks of all agents, and a new world has a row of clocks for each agent.
         let (steps, agents) = (turns.len() as u64, n as u64);
-        set.left.set(set.left().checked_sub(steps * (1 + agents / 64) + agents * agents / 8)?);
+        // So has each piece of shared memory, of which a compiled kernel has many.
+        let pieces = if set.prog.opaque_globals { world.bytes() / BYTES_A_STEP } else { 0 };
+        let effort = steps * (1 + agents / 64) + agents * agents / 8 + pieces;
+        let left = set.left().checked_sub(effort);
+        set.left.set(left.unwrap_or(0));
+        left?;
     }
     for &turn in turns {
         let met = world.findings().len();

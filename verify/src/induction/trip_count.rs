@@ -201,7 +201,8 @@ impl Outer {
             return Some(Outer { symbol: handed, step: 1, value, bound: value, den: 1, handed: true });
         }
         let (symbol, more) = plus_constant(first.bound.as_ref()?)?;
-        if more != 0 && !counts(prog, symbol) {
+        // No symbol of a compiled kernel is part of a design.
+        if more != 0 && !prog.opaque_globals && !counts(prog, symbol) {
             return None;
         }
         if slope(prog, &Expr::Param(symbol), p).is_none_or(|s| s.num != 0) {
@@ -293,7 +294,7 @@ fn other(prog: &Program, p: ParamId) -> Option<Outer> {
         let symbol = &prog.symbols[q as usize];
         let (slope, bound) = prog.loops.iter().find_map(|l| by(l, q)).filter(|(s, _)| s.num == 1)?;
         let all = prog.loops.iter().filter(|l| by(l, q).is_some()).all(apart);
-        let fit = symbol.definition.is_none() && counts(prog, q) && all;
+        let fit = symbol.definition.is_none() && (prog.opaque_globals || counts(prog, q)) && all;
         fit.then_some(Outer { symbol: q, step: 1, value: symbol.value, bound, den: slope.den, handed: false })
     };
     (0..prog.symbols.len() as ParamId).find_map(first)
@@ -378,6 +379,10 @@ fn slope(prog: &Program, e: &Expr, p: ParamId) -> Option<Slope> {
                 Binary::Div | Binary::CeilDiv if flat(y) => {
                     let (s, by) = (at(x)?, prog.launch_value(y).filter(|v| *v > 0)?);
                     Slope::of(s.num, s.den.checked_mul(by)?)
+                }
+                // A rotated loop of a compiled kernel has at least one iteration: `max(0, n - 1) + 1`.
+                Binary::Max if prog.opaque_globals && (flat(x) || flat(y)) => {
+                    at(if flat(x) { y } else { x }).filter(|s| s.num >= 0)
                 }
                 _ => (flat(x) && flat(y)).then_some(still),
             }

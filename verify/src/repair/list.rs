@@ -137,11 +137,11 @@ fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
                 [(ArrivalsPer::Thread, "per thread"), (ArrivalsPer::Warp, "per warp"), (ArrivalsPer::Once, "once")]
             {
                 if new != *per {
-                    list.push(Edit::new(site, Change::Per(new), format!("`{}` {words}", bare(&site.text))));
+                    list.push(Edit::new(site, Change::Per(new), format!("`{}`", executed(&site.text, words))));
                 }
             }
             if *relaxed || !*cluster && prog.cluster > 1 {
-                list.push(Edit::new(site, Change::Releases, format!("`{} cluster`", bare(&site.text))));
+                list.push(Edit::new(site, Change::Releases, format!("`{} cluster`", bare(&site.text, &ORDERS))));
             }
         }
         Op::ClusterArrive { relaxed: true } => {
@@ -180,10 +180,20 @@ fn delivered(prog: &Program, bar: MbarId) -> Option<i64> {
     (!sites.is_empty()).then(|| sites.iter().map(|(_, bytes)| bytes).sum())
 }
 
-/// A statement without the words for the arriving threads.
-fn bare(text: &str) -> String {
-    let words = [" per warp", " per thread", " once", " relaxed", " cluster"];
+/// The words for the arriving threads, and for the memory order of an arrival.
+const EXECUTORS: [&str; 3] = [" per warp", " per thread", " once"];
+const ORDERS: [&str; 2] = [" relaxed", " cluster"];
+
+/// A statement without some of its words.
+fn bare(text: &str, words: &[&str]) -> String {
     words.iter().fold(text.to_string(), |t, w| t.replace(w, ""))
+}
+
+/// An arrival with other words for the arriving threads, which stand before those for its order.
+fn executed(text: &str, words: &str) -> String {
+    let base = bare(text, &EXECUTORS);
+    let at = ORDERS.iter().filter_map(|w| base.find(w)).min().unwrap_or(base.len());
+    format!("{} {words}{}", &base[..at], &base[at..])
 }
 
 /// Plausible numbers of arrivals: warps and threads of each role, in one CTA and in all.
@@ -221,10 +231,10 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
     if x.findings.iter().any(|f| f.code == Code::WgmmaFence) {
         put(Op::Fence(Fence::Wgmma), "wgmma.fence");
     }
-    for (queue, name) in QUEUES {
+    for queue in QUEUES {
         let asked = |i: &Instr| matches!(i, Instr::Op { op, .. } if starts(op, queue));
         if prog.code.iter().any(asked) {
-            put(Op::Wait(queue, Expr::Const(0)), &format!("wait {name} <= 0"));
+            put(Op::Wait(queue, Expr::Const(0)), &format!("wait {} <= 0", queue.name()));
         }
     }
     put(Op::Barrier(Order::Shared), "barrier");
@@ -272,16 +282,9 @@ fn copied(given: &Program, prog: &Program, op: &Op, (from, to): (u32, u32)) -> b
     shared
 }
 
-const QUEUES: [(Queue, &str); 8] = [
-    (Queue::Cp, "cp"),
-    (Queue::Wgmma, "wgmma"),
-    (Queue::BulkRead, "bulk.read"),
-    (Queue::Bulk, "bulk"),
-    (Queue::Vm, "vm"),
-    (Queue::Lgkm, "lgkm"),
-    (Queue::TmemLd, "tmem.ld"),
-    (Queue::TmemSt, "tmem.st"),
-];
+/// The queues that a repair may wait for. The wait for reads of bulk stores, which asks for less, is tried first.
+const QUEUES: [Queue; 8] =
+    [Queue::Cp, Queue::Wgmma, Queue::BulkRead, Queue::Bulk, Queue::Vm, Queue::Lgkm, Queue::TmemLd, Queue::TmemSt];
 
 /// Whether an operation starts something that a wait on this queue covers.
 fn starts(op: &Op, queue: Queue) -> bool {

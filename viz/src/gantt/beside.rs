@@ -10,12 +10,7 @@ use super::format::cycles;
 pub fn beside(a: &Timeline, b: &Timeline, ctas: (Option<u32>, Option<u32>)) -> (Timeline, Vec<String>) {
     let mut both = Timeline {
         title: title(&a.title, &b.title),
-        subtitle: if a.subtitle == b.subtitle {
-            a.subtitle.clone()
-        } else {
-            let differ = differing(&a.subtitle, &b.subtitle);
-            format!("A: {}   B: {}", differ.0, differ.1)
-        },
+        subtitle: values(&a.subtitle, &b.subtitle),
         mhz: if a.mhz == b.mhz { a.mhz } else { 0.0 },
         end: a.end.max(b.end),
         truncated_at: match (a.truncated_at, b.truncated_at) {
@@ -67,15 +62,19 @@ fn title(a: &str, b: &str) -> String {
     }
 }
 
-/// The values of each list that the other does not have; all values if none would be left.
-fn differing(a: &str, b: &str) -> (String, String) {
-    let values = |s: &str| s.split(", ").map(str::to_string).collect::<Vec<_>>();
-    let (a_values, b_values) = (values(a), values(b));
-    let own = |these: &[String], others: &[String], all: &str| {
-        let own: Vec<&str> = these.iter().filter(|v| !others.contains(v)).map(String::as_str).collect();
-        if own.is_empty() { all.to_string() } else { own.join(", ") }
+/// The values that only one list has, then those of both: `A: ahead = 2   B: waves = 4   both: m = 1, k = 2`.
+fn values(a: &str, b: &str) -> String {
+    if a == b {
+        return a.to_string();
+    }
+    let [of_a, of_b] = [a, b].map(|s| s.split(", ").filter(|v| !v.is_empty()).collect::<Vec<_>>());
+    let own = |these: &[&str], others: &[&str]| -> String {
+        these.iter().filter(|v| !others.contains(v)).copied().collect::<Vec<_>>().join(", ")
     };
-    (own(&a_values, &b_values, a), own(&b_values, &a_values, b))
+    let both = of_a.iter().filter(|v| of_b.contains(v)).copied().collect::<Vec<_>>().join(", ");
+    let parts = [("A", own(&of_a, &of_b)), ("B", own(&of_b, &of_a)), ("both", both)];
+    let parts = parts.iter().filter(|(_, values)| !values.is_empty()).map(|(name, values)| format!("{name}: {values}"));
+    parts.collect::<Vec<_>>().join("   ")
 }
 
 #[cfg(test)]
@@ -90,9 +89,11 @@ mod tests {
     }
 
     #[test]
-    fn values_that_differ() {
-        let two = differing("m = 1, stages = 2", "m = 1, stages = 3, ahead = 1");
-        assert_eq!(two, ("stages = 2".to_string(), "stages = 3, ahead = 1".to_string()));
-        assert_eq!(differing("m = 1", "m = 1, k = 2"), ("m = 1".to_string(), "k = 2".to_string()));
+    fn values_that_differ_and_values_of_both() {
+        let two = values("m = 1, stages = 2", "m = 1, stages = 3, ahead = 1");
+        assert_eq!(two, "A: stages = 2   B: stages = 3, ahead = 1   both: m = 1");
+        assert_eq!(values("m = 1", "m = 1, k = 2"), "B: k = 2   both: m = 1");
+        assert_eq!(values("m = 1", "m = 1"), "m = 1");
+        assert_eq!(values("", "k = 2"), "B: k = 2");
     }
 }

@@ -75,6 +75,9 @@ pub(crate) fn label(frame: &Frame<'_>, scene: &mut Scene, bar: &Bar, area: Area,
         let mut forms = vec![format!("wait {of}")];
         if let Some((barrier, _)) = own.split_once(" phase ") {
             forms.extend([format!("wait {barrier}"), barrier.to_string()]);
+        } else if own.contains("<=") || stall == Stall::Barrier {
+            // A limit of open groups and a barrier are no work, so they need no word before them.
+            forms.push(of.to_string());
         }
         forms.push("wait".to_string());
         return write(frame, scene, bar, (area, room, pad, em), &forms);

@@ -2,6 +2,7 @@
 
 use super::commands::{Command, Keymap};
 use super::keys::Key;
+use super::layout::layout;
 use super::model::{Model, NodeKind};
 use super::palette::Palette;
 use super::runs::Runs;
@@ -161,6 +162,7 @@ impl State {
             says: String::new(),
             quit: false,
         };
+        state.unfold_what_fits(runs);
         // Focus starts on the first row of a warp.
         if let Some(line) =
             state.lines(runs).into_iter().find(|l| !runs.model(l.focus).spans_of(l.focus.node).is_empty())
@@ -169,6 +171,25 @@ impl State {
         }
         state.clamp(runs);
         state
+    }
+
+    /// Unfolds groups of the first CTA, those of warps first, as long as all lines fit the screen.
+    fn unfold_what_fits(&mut self, runs: &Runs) {
+        let Some(room) = layout(self.size).map(|l| usize::from(l.rows.height)) else { return };
+        let (run, m) = (self.axis(), &runs.models[self.axis()]);
+        let mut groups: Vec<(bool, u32)> = (0u32..)
+            .zip(&m.nodes)
+            .filter(|(_, n)| n.kind == NodeKind::Group && n.parent.is_some() && n.parent == m.roots.first().copied())
+            .map(|(i, n)| (!n.agents, i))
+            .collect();
+        groups.sort_unstable();
+        for (_, node) in groups {
+            let folded = self.folded[run][node as usize];
+            self.set_folded(runs, Focus { run, node }, false);
+            if self.lines(runs).len() > room {
+                self.set_folded(runs, Focus { run, node }, folded);
+            }
+        }
     }
 
     /// Whether the viewer should be left.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpline_sim::ir::{
     Binary, Class, Dtype, Expr, Instructions, MmaKind, MoveKind, ObjId, Object, Op as IrOp, Operand, Part,
 };
-use warpline_sim::ir::{Place, Selection, Writes};
+use warpline_sim::ir::{IssueCount, Place, Selection, Writes};
 
 use crate::ptx::Error;
 use crate::symbolic::Term;
@@ -128,8 +128,8 @@ impl Emit<'_, '_, '_> {
                 }
             };
             let mut op = moved(kind, src, dst, None, None);
-            if let IrOp::Move { crew, batch, .. } = &mut op {
-                (*crew, *batch) = (block.crew, Some(block.instructions));
+            if let IrOp::Move { crew, issue, .. } = &mut op {
+                (*crew, *issue) = (block.crew, IssueCount::Instructions(block.instructions));
             }
             self.by(at, set, now, one, &op)?;
         }
@@ -183,14 +183,20 @@ impl Emit<'_, '_, '_> {
         Place { at, elements: true, ..whole(obj) }
     }
 
-    /// Part `j` of `n` of a block, by rows.
+    /// Part `j` of `n` of a block, by rows or else by columns.
     pub(super) fn part_of(&mut self, b: &Block, j: usize, n: usize) -> Place {
         let place = self.block_place(b);
-        if n < 2 || b.rows % n as i64 != 0 {
-            return place;
-        }
-        let rows = vec![Part { index: Expr::Const(j as i64), of: n as u32 }];
-        Place { sel: Selection { rows, ..Selection::default() }, ..place }
+        let part = || vec![Part { index: Expr::Const(j as i64), of: n as u32 }];
+        let sel = if n < 2 {
+            Selection::default()
+        } else if b.rows % n as i64 == 0 {
+            Selection { rows: part(), ..Selection::default() }
+        } else if b.cols % n as i64 == 0 {
+            Selection { cols: part(), ..Selection::default() }
+        } else {
+            Selection::default()
+        };
+        Place { sel, ..place }
     }
 
     /// The block that threads access.

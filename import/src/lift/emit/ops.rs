@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{
-    ArrivalsPer, BarrierCta, Binary, Exact, Executors, Expr, Fence as IrFence, Instr, MoveKind, ObjId, Op as IrOp,
-    Order, Phase, Queue, Writes,
+    ArrivalsPer, BarrierCta, Binary, Exact, Executors, Expr, Fence as IrFence, Instr, IssueCount, MoveKind, ObjId,
+    Op as IrOp, Order, Phase, Queue, Writes,
 };
 
 use crate::ptx::Error;
@@ -119,14 +119,17 @@ impl Emit<'_, '_, '_> {
                     .iter()
                     .all(|t| t.lanes.count_ones() == 1 && t.lanes.trailing_zeros() == acts(t.warp).unwrap_or(0));
             let mut op = self.threads_move(how, place, one);
-            if let IrOp::Move { batch, .. } = &mut op {
-                *batch = passes;
+            if let (IrOp::Move { issue, .. }, Some(passes)) = (&mut op, passes) {
+                *issue = IssueCount::Passes(passes);
             }
             if let (MoveKind::CpAsync, Some(block)) = (how, self.sources.get(&ranks[0]).cloned()) {
                 let from = self.part_of(&block, n, parts);
-                if let IrOp::Move { src, crew, batch, .. } = &mut op {
+                if let IrOp::Move { src, crew, issue, .. } = &mut op {
                     let instructions = block.instructions.div_ceil(parts as u32).max(1);
-                    (*src, *crew, *batch) = (from, block.crew, Some(instructions));
+                    // Other warps may copy to other parts.
+                    let warps = by_warp.keys().fold(0u64, |s, w| s | 1 << w);
+                    let issued = IssueCount::Instructions(instructions);
+                    (*src, *crew, *issue) = (from, block.crew & warps, issued);
                 }
             }
             self.by(at, set, now, one, &op)?;

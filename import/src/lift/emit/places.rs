@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{BarRef, BarrierCta, Exact, Expr, MoveKind, ObjId, Op as IrOp, Place, Selection};
+use warpline_sim::ir::{BarRef, BarrierCta, Exact, Expr, IssueCount, MoveKind, ObjId, Op as IrOp, Place, Selection};
 
 use crate::ptx::Error;
 use crate::symbolic::Term;
@@ -119,5 +119,15 @@ pub(super) fn whole(obj: ObjId) -> Place {
 
 /// A move of one kind.
 pub(super) fn moved(how: MoveKind, src: Place, dst: Place, signals: Option<BarRef>, multicast: Option<Expr>) -> IrOp {
-    IrOp::Move { how, src, dst, crew: 0, batch: None, dequant: false, masked: true, signals, multicast }
+    IrOp::Move {
+        how,
+        src,
+        dst,
+        crew: 0,
+        issue: IssueCount::FromBytes,
+        dequant: false,
+        masked: true,
+        signals,
+        multicast,
+    }
 }

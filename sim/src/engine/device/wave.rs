@@ -15,6 +15,19 @@ use super::{Launch, Memory, Routes, Shares, Wave};
 /// A tile: object, coordinates, and its part.
 type Key = (u16, [i64; 2], (i64, i64), (i64, i64));
 
+/// Copies of a cluster that are looked at to find the depth of its rings.
+const AHEAD: usize = 4096;
+
+/// A place on the chip that tiles of a matrix are copied to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Slot {
+    from: u16,
+    obj: u16,
+    cta: u32,
+    slot: u32,
+    pieces: u64,
+}
+
 /// A tile request shared by equivalent clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TileRequest {
@@ -27,8 +40,8 @@ struct TileRequest {
     along: u32,
     obj: u16,
     at: [i64; 2],
-    /// Whether its rows are shorter than a line.
-    narrow: bool,
+    /// Whether other requests of the cluster for parts of its lines are in flight.
+    split: bool,
 }
 
 /// The rules for merging requests of the same step for one line before they reach a slice.
@@ -84,12 +97,12 @@ impl Merging {
 
     /// Lookups for one line by these clusters, ascending, on this many units. Neighbors in launch order are neighbors
     /// on the chip and in their group.
-    fn lookups(&self, ids: &[i64], units: i64, when: When, narrow: bool) -> f64 {
+    fn lookups(&self, ids: &[i64], units: i64, when: When, split: bool) -> f64 {
         let (pairs, near) = match when {
+            // A line is asked for once more, for its next part, before the neighbor asks for the first.
+            _ if split => (0.0, 0.0),
             When::InStep => (self.pairs, self.near),
             When::ByPairs => (self.pairs, 0.0),
-            // Requests for parts of lines leave as fast as they come, and do not wait for others.
-            When::Unordered { .. } if narrow => (self.later, 0.0),
             When::Unordered { tiles } => {
                 let settled = 1.0 - (-f64::from(tiles) / self.settling).exp();
                 (self.later + (self.pairs - self.later) * settled, self.near * settled)
@@ -118,6 +131,10 @@ pub(super) struct Tiles<'p, 'l> {
     burst: i64,
     /// Bytes of a line.
     line: i64,
+    /// By object: tiles of a cluster that are in flight at a time.
+    ahead: Vec<u32>,
+    /// Whether clusters ask for lines of some matrix part by part.
+    parts: bool,
 }
 
 impl<'p, 'l> Tiles<'p, 'l> {
@@ -133,11 +150,35 @@ impl<'p, 'l> Tiles<'p, 'l> {
             at,
             burst,
             line,
+            ahead: Vec::new(),
+            parts: false,
         }
+    }
+
+    /// For each matrix, the other tiles that a cluster copies before it copies to the same slot once more. A ring of
+    /// `n` slots has `n - 1` of them in flight. The largest number counts, because a tile may have several places.
+    fn ahead(&mut self, routes: &Routes) -> Vec<u32> {
+        let mut ahead = vec![0; self.prog.objects.len()];
+        // By object: tiles so far, and the last.
+        let mut tiles = vec![(0u32, [i64::MIN; 2]); self.prog.objects.len()];
+        let mut slots: FxHashMap<Slot, u32> = FxHashMap::default();
+        for t in routes.of(0).iter().filter(|t| !t.store).take(AHEAD) {
+            let Some(from) = self.walker.footprint(0, t) else { continue };
+            let Some(to) = self.walker.destination(t) else { continue };
+            let (n, last) = &mut tiles[from.obj as usize];
+            *n += u32::from(std::mem::replace(last, from.at) != from.at);
+            let slot = Slot { from: from.obj, obj: to.obj, cta: to.cta, slot: to.slot, pieces: to.pieces };
+            if let Some(before) = slots.insert(slot, *n) {
+                let of = &mut ahead[from.obj as usize];
+                *of = (*of).max((*n - before).saturating_sub(1));
+            }
+        }
+        ahead
     }
 
     /// Runs all waves of a launch.
     pub(super) fn launch(&mut self, routes: &Routes) -> Memory {
+        self.ahead = self.ahead(routes);
         let grid = self.prog.grid.len();
         let resident = (self.at.units * self.at.seats).max(1);
         let mut total = Bytes::default();
@@ -165,7 +206,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
         // The first wave starts in step, and stays so until its CTAs store results.
         let mut when = if first == 0 { When::InStep } else { When::Unordered { tiles: 0 } };
         let mut tiles: FxHashMap<u16, (u32, [i64; 2])> = FxHashMap::default();
-        // By object: bytes that the simulated unit's clusters read, and those of first reads.
+        // By object: bytes that the simulated unit's clusters read, and those that may come from memory.
         let mut firsts = vec![(0, 0); self.prog.objects.len()];
         let mut mine_read: FxHashSet<(u32, u32)> = FxHashSet::default();
         for step in 0..steps {
@@ -210,7 +251,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                     let again = before && !new && self.prog.opaque_globals;
                     let (all, first) = &mut firsts[w.obj as usize];
                     *all += u64::from(w.bytes);
-                    *first += if again { 0 } else { u64::from(w.bytes) };
+                    *first += if again && level < Level::Dram { 0 } else { u64::from(w.bytes) };
                     let list = if again { &mut wave.again } else { &mut wave.levels };
                     let known = list.entry((w.obj, w.at)).or_insert(level);
                     *known = level.max(*known);
@@ -218,7 +259,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
             }
         }
         let share = |part: u64, all: u64| (part as f64 / all.max(1) as f64 * 256.0).round() / 256.0;
-        // Only first reads come from memory.
+        // What comes from memory is shared by the first reads, and by those later reads that come from there too.
         let shares = |(b, (all, first)): (&Bytes, &(u64, u64))| match b.asked {
             0 => Shares::default(),
             _ => Shares {
@@ -248,12 +289,17 @@ impl<'p, 'l> Tiles<'p, 'l> {
             if here.is_empty() {
                 continue;
             }
-            let TileRequest { tile, bytes, along, narrow, .. } = same[0];
+            let TileRequest { tile, bytes, along, split, .. } = same[0];
             let from = self.caches.read(cache, tile, bytes * along, sum);
-            // A miss waits for memory, and later requests for the line wait with it.
-            let unordered = matches!(when, When::Unordered { .. });
-            let when = if unordered && from > Level::Far { When::ByPairs } else { when };
-            sum.looked += (self.merging.lookups(&here, self.at.units, when, narrow) * bytes as f64) as u64;
+            let when = match when {
+                // Nothing keeps clusters in step that ask for lines part by part: they do not wait for the same lines.
+                When::InStep if self.parts => When::ByPairs,
+                When::Unordered { .. } if self.parts => When::Unordered { tiles: 0 },
+                // A miss waits for memory, and later requests for the line wait with it.
+                When::Unordered { .. } if from > Level::Far => When::ByPairs,
+                when => when,
+            };
+            sum.looked += (self.merging.lookups(&here, self.at.units, when, split) * bytes as f64) as u64;
             level = level.max(from);
         }
         level
@@ -283,8 +329,9 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let at = [footprint.at[0], footprint.at[1].div_euclid(along)];
         let next = self.names.len() as u32;
         let tile = *self.names.entry((footprint.obj, at, footprint.rows, footprint.cols)).or_insert(next);
-        let narrow = row < self.line;
-        Some(TileRequest { tile, group, bytes, along: along as u32, obj: footprint.obj, at: footprint.at, narrow })
+        let split = row < self.line && self.ahead[footprint.obj as usize] >= 2;
+        self.parts |= split;
+        Some(TileRequest { tile, group, bytes, along: along as u32, obj: footprint.obj, at: footprint.at, split })
     }
 }
 

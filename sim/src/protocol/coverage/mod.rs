@@ -9,11 +9,10 @@ use smallvec::{SmallVec, smallvec};
 use crate::code::Code;
 use crate::ir::{Class, Instr, MoveKind, ObjId, Op};
 
-use super::AgentId;
 use super::footprint::{Footprint, TileKey};
 use super::global::Rect;
-use super::place::FormId;
 use super::world::World;
+use crate::protocol::vocabulary::{AgentId, FormId};
 
 mod stores;
 

@@ -4,10 +4,9 @@ use crate::code::Code;
 use crate::ir::{Binary, Expr, Object, Place, Program};
 
 use super::Stored;
-use crate::protocol::AgentId;
-use crate::protocol::eval::Decision;
 use crate::protocol::footprint::Footprint;
-use crate::protocol::world::{Fault, World};
+use crate::protocol::vocabulary::{AgentId, Decision, Fault};
+use crate::protocol::world::World;
 
 impl World<'_> {
     /// Holds a block that threads access without a mask to having a part inside its matrix. These instructions do not

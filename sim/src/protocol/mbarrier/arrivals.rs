@@ -1,10 +1,9 @@
 //! What an agent knows of an mbarrier's phases: that they are complete, because it waited for one, because it hears from
 //! somebody who did, or because it knows of every arrival that completed them.
 
-use super::MbarIx;
-use crate::protocol::AgentId;
 use crate::protocol::order::Epoch;
-use crate::protocol::world::{WaitTarget, World};
+use crate::protocol::vocabulary::{AgentId, MbarIx, WaitTarget};
+use crate::protocol::world::World;
 
 /// The arrivals of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -6,12 +6,10 @@
 use crate::code::Code;
 use crate::ir::{BarRef, BarrierCta, Binary, Instr, MbarId, Phase};
 
-use super::AgentId;
-use super::eval::Decision;
 use super::op::{BarrierAction, BarrierUse, instruction};
 use super::order::{Epoch, RowId};
-use super::step::Blocked;
-use super::world::{Fault, WaitTarget, World};
+use super::world::World;
+use crate::protocol::vocabulary::{AgentId, Blocked, Decision, Fault, MbarIx, WaitTarget};
 
 mod arrivals;
 mod state;
@@ -21,9 +19,6 @@ pub(super) use state::{MbarState, Signal, Wait};
 
 /// Largest count of arrivals and of bytes either way (PTX ISA, mbarrier contents: 2^20 − 1).
 const LIMIT: i64 = (1 << 20) - 1;
-
-/// Index of an mbarrier of a world: every stage of every declaration, for every CTA.
-pub(super) type MbarIx = u32;
 
 /// Arrivals of one agent at a time.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! The state of one mbarrier: what the hardware keeps, and what the checks keep beside it.
 
 use super::arrivals::Arrivals;
-use crate::protocol::AgentId;
 use crate::protocol::order::{Access, Epoch};
+use crate::protocol::vocabulary::AgentId;
 
 /// The numbers that the hardware keeps in one mbarrier.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

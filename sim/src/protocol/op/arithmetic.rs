@@ -6,11 +6,11 @@ use crate::ir::{Class, Expr, Place};
 use crate::timeline::Work;
 
 use super::{Aligned, Instruction, PlaceUse, PlaceUses};
-use crate::protocol::AgentId;
 use crate::protocol::footprint::TileKey;
 use crate::protocol::order::Access;
-use crate::protocol::step::{Blocked, StepEffect};
-use crate::protocol::world::{Fault, World};
+use crate::protocol::step::StepEffect;
+use crate::protocol::vocabulary::{AgentId, Blocked, Fault};
+use crate::protocol::world::World;
 
 /// Vector arithmetic.
 pub(super) struct Alu<'o> {

@@ -3,13 +3,11 @@
 use crate::ir::{CounterAct, CounterRef, Expr, MemOrder, Scope};
 
 use super::Instruction;
-use crate::protocol::AgentId;
 use crate::protocol::counters::Semantics;
-use crate::protocol::eval::Number;
 use crate::protocol::parts::StatePart;
-use crate::protocol::place::FormId;
-use crate::protocol::step::{Blocked, StepEffect};
-use crate::protocol::world::{Fault, WaitTarget, World};
+use crate::protocol::step::StepEffect;
+use crate::protocol::vocabulary::{AgentId, Blocked, Fault, FormId, Number, WaitTarget};
+use crate::protocol::world::World;
 
 /// `red`, `atom`, `st`, `ld` of a counter, or a wait that polls it.
 pub(super) struct Counter<'o> {

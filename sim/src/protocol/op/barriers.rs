@@ -4,10 +4,10 @@
 use crate::ir::{Expr, NamedId, Order};
 
 use super::Instruction;
-use crate::protocol::AgentId;
 use crate::protocol::parts::StatePart;
 use crate::protocol::rendezvous::RendezvousKind;
-use crate::protocol::step::{Blocked, StepEffect};
+use crate::protocol::step::StepEffect;
+use crate::protocol::vocabulary::{AgentId, Blocked};
 use crate::protocol::world::World;
 
 /// Facts that all barriers share: lanes that meet there do so as a warp.

@@ -8,15 +8,14 @@ use crate::timeline::Work;
 
 use super::moves::Move;
 use super::{BarrierUses, Instruction, PlaceUses};
-use crate::protocol::AgentId;
 use crate::protocol::flight::Flight;
 use crate::protocol::footprint::Footprint;
-use crate::protocol::mbarrier::MbarIx;
 use crate::protocol::order::{Access, Epoch};
 use crate::protocol::parts::StatePart;
-use crate::protocol::step::{Blocked, StepEffect};
+use crate::protocol::step::StepEffect;
 use crate::protocol::stream::StreamKind;
-use crate::protocol::world::{Fault, World};
+use crate::protocol::vocabulary::{AgentId, Blocked, Fault, MbarIx};
+use crate::protocol::world::World;
 
 /// `cp.async.bulk.tensor` to shared memory: writes by the asynchronous proxy, bytes on an mbarrier.
 pub(super) struct BulkLoad<'o>(pub(super) Move<'o>);

@@ -7,11 +7,11 @@ use crate::timeline::Work;
 
 use super::moves::Move;
 use super::{Aligned, BarrierAction, BarrierUse, BarrierUses, Instruction, PlaceUses};
-use crate::protocol::AgentId;
 use crate::protocol::flight::Flight;
 use crate::protocol::parts::StatePart;
-use crate::protocol::step::{Blocked, StepEffect};
+use crate::protocol::step::StepEffect;
 use crate::protocol::stream::StreamKind;
+use crate::protocol::vocabulary::{AgentId, Blocked};
 use crate::protocol::world::World;
 
 /// `cp.async`, or a direct load to LDS: a copy from global to shared memory by the generic proxy, in the agent's stream.

@@ -3,8 +3,8 @@
 use crate::ir;
 
 use super::Instruction;
-use crate::protocol::AgentId;
-use crate::protocol::step::{Blocked, StepEffect};
+use crate::protocol::step::StepEffect;
+use crate::protocol::vocabulary::{AgentId, Blocked};
 use crate::protocol::world::World;
 
 /// A fence.

@@ -5,9 +5,9 @@ use crate::timeline::Work;
 
 use super::moves::Move;
 use super::{Aligned, BarrierUses, Instruction, PlaceUses};
-use crate::protocol::AgentId;
-use crate::protocol::step::{Blocked, StepEffect};
+use crate::protocol::step::StepEffect;
 use crate::protocol::stream::StreamKind;
+use crate::protocol::vocabulary::{AgentId, Blocked};
 use crate::protocol::world::World;
 
 /// A synchronous load from global to threadgroup memory (Metal): complete when the warp continues.

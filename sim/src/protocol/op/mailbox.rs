@@ -5,14 +5,13 @@ use smallvec::smallvec;
 use crate::ir::{BarRef, Binary, Expr, Place, VarId};
 
 use super::{Aligned, BarrierAction, BarrierUse, BarrierUses, Instruction, PlaceUse, PlaceUses};
-use crate::protocol::AgentId;
-use crate::protocol::eval::{Decision, Number};
 use crate::protocol::flight::Flight;
 use crate::protocol::footprint::{Footprint, TileKey};
 use crate::protocol::order::{Access, Epoch};
 use crate::protocol::parts::StatePart;
-use crate::protocol::step::{Blocked, StepEffect};
-use crate::protocol::world::{Fault, World};
+use crate::protocol::step::StepEffect;
+use crate::protocol::vocabulary::{AgentId, Blocked, Decision, Fault, Number};
+use crate::protocol::world::World;
 
 /// Writes a value that other roles read.
 pub(super) struct Put<'o> {

@@ -6,14 +6,14 @@ use smallvec::{SmallVec, smallvec};
 use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Expr, MbarId, Phase};
 
 use super::{BarrierAction, BarrierUse, BarrierUses, Instruction};
-use crate::protocol::AgentId;
 use crate::protocol::flight::Flight;
 use crate::protocol::lanes::waits_again;
 use crate::protocol::mbarrier::Arrival;
 use crate::protocol::parts::StatePart;
 use crate::protocol::rendezvous::RendezvousKind;
-use crate::protocol::step::{Blocked, StepEffect};
-use crate::protocol::world::{Fault, World};
+use crate::protocol::step::StepEffect;
+use crate::protocol::vocabulary::{AgentId, Blocked, Fault};
+use crate::protocol::world::World;
 
 /// `mbarrier.init` of every stage of some declarations, in the agent's CTA.
 pub(super) struct Init<'o> {

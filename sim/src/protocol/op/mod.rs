@@ -18,11 +18,11 @@ use smallvec::SmallVec;
 use crate::ir::{BarRef, MoveKind, Op, Place, Program, Waits};
 use crate::timeline::Work;
 
-use super::AgentId;
 use super::parts::StatePart;
-use super::step::{Blocked, StepEffect};
+use super::step::StepEffect;
 use super::stream::StreamKind;
 use super::world::World;
+use crate::protocol::vocabulary::{AgentId, Blocked};
 
 /// Operands of an instruction that wraps a [`moves::Move`].
 macro_rules! move_operands {
@@ -249,13 +249,13 @@ pub(super) trait Instruction {
 /// Calls `f` with the instruction of an operation: the table of instructions.
 pub(super) fn instruction<R>(op: &Op, f: impl FnOnce(&dyn Instruction) -> R) -> R {
     match op {
-        Op::Move { how, src, dst, crew, batch, dequant, masked, signals, multicast } => {
+        Op::Move { how, src, dst, crew, issue, dequant, masked, signals, multicast } => {
             let m = moves::Move {
                 how: *how,
                 src,
                 dst,
                 crew: *crew,
-                batch: *batch,
+                issue: *issue,
                 dequant: *dequant,
                 masked: *masked,
                 signals: signals.as_ref(),

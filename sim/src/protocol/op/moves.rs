@@ -2,16 +2,16 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{BarRef, Class, Expr, MoveKind, Op, Place, Program, Waits};
+use crate::ir::{BarRef, Class, Expr, IssueCount, MoveKind, Op, Place, Program, Waits};
 
 use super::{BarrierAction, BarrierUse, BarrierUses, PlaceUse, PlaceUses};
-use crate::protocol::AgentId;
-use crate::protocol::flight::{Flight, FlightId};
+use crate::protocol::flight::Flight;
 use crate::protocol::footprint::{Footprint, TileKey};
 use crate::protocol::order::Access;
-use crate::protocol::step::{Blocked, MoveEffect, StepEffect};
+use crate::protocol::step::{MoveEffect, StepEffect};
 use crate::protocol::stream::StreamKind;
-use crate::protocol::world::{WaitTarget, World};
+use crate::protocol::vocabulary::{AgentId, Blocked, FlightId, WaitTarget};
+use crate::protocol::world::World;
 
 /// A move with its operands, as in [`Op::Move`].
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) struct Move<'o> {
     pub(super) src: &'o Place,
     pub(super) dst: &'o Place,
     pub(super) crew: u64,
-    pub(super) batch: Option<u32>,
+    pub(super) issue: IssueCount,
     pub(super) dequant: bool,
     pub(super) masked: bool,
     pub(super) signals: Option<&'o BarRef>,
@@ -84,7 +84,7 @@ impl<'o> Move<'o> {
             chip_bytes: chip.bytes_of(f.elements()),
             chip_rows: copied_rows(w.prog, [src, dst], f),
             dequant: self.dequant,
-            batch: self.batch,
+            issue: self.issue,
             flights: SmallVec::new(),
             tile: None,
             fills: None,

@@ -6,14 +6,14 @@ use crate::ir::{BarRef, Class, MmaKind, Object, Operand, Place, Program, Waits};
 use crate::timeline::Work;
 
 use super::{Aligned, BarrierAction, BarrierUse, BarrierUses, Instruction, PlaceUse, PlaceUses};
-use crate::protocol::AgentId;
 use crate::protocol::flight::Flight;
 use crate::protocol::footprint::{Footprint, extent};
 use crate::protocol::order::Access;
 use crate::protocol::parts::StatePart;
 use crate::protocol::rendezvous::RendezvousKind;
-use crate::protocol::step::{Blocked, MmaEffect, StepEffect};
+use crate::protocol::step::{MmaEffect, StepEffect};
 use crate::protocol::stream::StreamKind;
+use crate::protocol::vocabulary::{AgentId, Blocked};
 use crate::protocol::world::World;
 
 /// A matrix product with its operands.

@@ -3,11 +3,11 @@
 use crate::ir::{Expr, Queue, Waits};
 
 use super::Instruction;
-use crate::protocol::AgentId;
 use crate::protocol::parts::StatePart;
-use crate::protocol::step::{Blocked, StepEffect};
+use crate::protocol::step::StepEffect;
 use crate::protocol::stream::{ALL, StreamKind};
-use crate::protocol::world::{Fault, World};
+use crate::protocol::vocabulary::{AgentId, Blocked, Fault};
+use crate::protocol::world::World;
 
 /// Closes the open group of a stream.
 pub(super) struct Commit {

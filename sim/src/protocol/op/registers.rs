@@ -9,11 +9,11 @@ use crate::ir::{Instr, Op, Program};
 use crate::timeline::Lanes;
 
 use super::{Aligned, Instruction};
-use crate::protocol::AgentId;
 use crate::protocol::order::Access;
 use crate::protocol::parts::StatePart;
-use crate::protocol::step::{Blocked, StepEffect};
-use crate::protocol::world::{WaitTarget, World};
+use crate::protocol::step::StepEffect;
+use crate::protocol::vocabulary::{AgentId, Blocked, WaitTarget};
+use crate::protocol::world::World;
 
 /// Registers of one CTA: the free ones, and those of each warp. No warps where the program never changes registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -8,14 +8,14 @@ use crate::timeline::Work;
 
 use super::moves::Move;
 use super::{Aligned, BarrierUses, Instruction, PlaceUses};
-use crate::protocol::AgentId;
 use crate::protocol::agents::warps_at;
 use crate::protocol::footprint::Footprint;
 use crate::protocol::order::Access;
 use crate::protocol::parts::StatePart;
 use crate::protocol::rendezvous::RendezvousKind;
-use crate::protocol::step::{Blocked, StepEffect};
+use crate::protocol::step::StepEffect;
 use crate::protocol::stream::StreamKind;
+use crate::protocol::vocabulary::{AgentId, Blocked};
 use crate::protocol::world::World;
 
 /// Lanes of tensor memory.

@@ -16,9 +16,10 @@ use crate::ir::{Executors, Instr, MmaKind, Op, Pc, Program};
 
 use super::footprint::extent;
 use super::op::{global_place, shape};
+use super::spec::Rules;
 use super::walk::first_to_move;
 use super::world::World;
-use super::{AgentId, Rules};
+use crate::protocol::vocabulary::AgentId;
 use range::{ClusterRange, EvalContext, Range, Stop};
 use slice::{Slice, Turns};
 

@@ -1,8 +1,7 @@
 //! Ranges of the numbers of many clusters: smallest and largest value, and the coordinates that the value depends on.
 
 use crate::ir::{Binary, Env, Expr, Program, Unary, apply};
-
-use super::super::AgentInfo;
+use crate::protocol::vocabulary::AgentInfo;
 
 /// The reason why an expression has no value for the given clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,28 +1,35 @@
-//! Fifty mistakes in kernels that are right, and the repair that `verify` writes for each.
+//! The mistakes: a kernel that is right, a change of its text, and the lines that repair it.
 
-use rayon::prelude::*;
-use warpline_scenarios::{embedded, embedded_kernel_of, scenario};
-use warpline_tests::{TempDir, warpline};
-
-use crate::verify::mutated;
-
-const SPECIALIZED: &str = "hopper/tma_warp_specialized";
+pub(super) const SPECIALIZED: &str = "hopper/tma_warp_specialized";
 const BLACKWELL: &str = "blackwell/gemm_1sm";
 const CLUSTER: &str = "correct/tma_async";
 const PINGPONG: &str = "hopper/pingpong";
 const CP_WGMMA: &str = "hopper/cp_async_wgmma";
 const MULTISTAGE: &str = "correct/sm80_multistage";
 
-const EXPECT: &str = "      arrive full[i % stages] expect bytes(a) + bytes(b)\n";
+pub(super) const EXPECT: &str = "      arrive full[i % stages] expect bytes(a) + bytes(b)\n";
 const FULL: &str = "      wait full[i % stages] for i / stages\n";
 const EMPTY: &str = "wait empty[i % stages] for i / stages - 1";
 const LOADS: &str = "arrive full[i % stages] expect bytes(a) + bytes(b)";
 
+const AMPERE: &str = "ampere/smem_double_buffer";
+const CDNA: &str = "cdna/num_stages_2";
+const CDNA_ROLES: &str = "cdna/producer_consumer";
+const METAL_ROLES: &str = "metal/triple_buffer";
+const METAL: &str = "metal/double_buffer";
+const ROPE: &str = "mla/rope_fixed";
+const FUSED: &str = "mla/fused_kv_fixed";
+const DEEPGEMM: &str = "correct/deepgemm_sm90";
+const ORDERED: &str = "correct/ordered_sequence";
+const SEMAPHORE: &str = "global/splitk_semaphore";
+const STREAMK: &str = "global/streamk";
+
 /// The kernel, the text that the mistake changes, what it becomes, and a part of the repair's new lines (`+`) or of the
 /// lines that it takes out (`-`). Several right answers stand behind `|`.
-type Case = (&'static str, &'static str, &'static str, &'static str);
+pub(super) type Case = (&'static str, &'static str, &'static str, &'static str);
 
-const CASES: [Case; 50] = [
+/// Kernels with mbarriers: TMA, `wgmma` and `tcgen05`.
+pub(super) const MBARRIERS: [Case; 50] = [
     // A missing `arrive expect`.
     (SPECIALIZED, EXPECT, "", "+arrive full[i % stages] expect bytes(a) + bytes(b)"),
     (BLACKWELL, EXPECT, "", "+arrive full[i % stages] expect bytes(a) + bytes(b)"),
@@ -113,58 +120,81 @@ const CASES: [Case; 50] = [
     ),
 ];
 
-/// The repair of a mistake: whether it is right, and the text to show.
-fn repair(case: &Case) -> (bool, String) {
-    let (name, from, to, right) = *case;
-    let json = mutated(name, &[(from, to)], &[]).json;
-    let found = &json["violation"]["suggestion"];
-    let diff = found["diff"].as_str().unwrap_or("");
-    let lines = |sign: char| diff.lines().skip(2).filter(move |l| l.starts_with(sign));
-    let is = |answer: &str| {
-        let (sign, part) = answer.split_at(1);
-        lines(if sign == "+" { '+' } else { '-' }).any(|l| l.contains(part))
-    };
-    let words = format!("{name}: `{}` -> `{}`: {}, {found:#}", from.trim(), to.trim(), json["verdict"]);
-    (json["verdict"] == "violated" && !diff.is_empty() && right.split('|').any(is), words)
-}
-
-#[test]
-fn at_least_45_of_fifty_mistakes_get_the_right_repair() {
-    let all: Vec<(bool, String)> = CASES.par_iter().map(repair).collect();
-    let wrong: Vec<&str> = all.iter().filter(|r| !r.0).map(|r| r.1.as_str()).collect();
-    println!("{} of {} repairs are right; not: {}", all.len() - wrong.len(), all.len(), wrong.join("\n"));
-    assert!(all.len() - wrong.len() >= 45, "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
-}
-
-/// The kernel of a built-in scenario with a mistake, in a file of its own.
-fn broken(dir: &TempDir, name: &str, from: &str, to: &str) -> (String, String, String) {
-    let (file, toml) = embedded(name).expect("it comes along");
-    let kernel = scenario(file, toml).expect("a scenario").kernel;
-    let (_, text) = embedded_kernel_of(name, &kernel).expect("its kernel");
-    let path = dir.write("k.pipe", text.replacen(from, to, 1));
-    (path, text.to_string(), text.replacen(from, to, 1))
-}
-
-#[test]
-fn fix_writes_the_repair_and_the_kernel_is_then_proved() {
-    let dir = TempDir::new();
-    let (path, right, wrong) = broken(&dir, SPECIALIZED, EXPECT, "");
-    let args = ["verify", path.as_str(), "--machine", "h200"];
-    let said = warpline(&args);
-    assert!(said.status.code() == 1 && said.out.contains(&format!("+{EXPECT}")), "{}", said.out);
-    assert_eq!(std::fs::read_to_string(&path).expect("readable"), wrong, "nothing is written without --fix");
-    let fixed = warpline(&[&args[..], &["--fix"]].concat());
-    assert!(fixed.status.code() == 0 && fixed.err.contains("wrote the repaired kernel"), "{}", fixed.err);
-    assert_eq!(std::fs::read_to_string(&path).expect("readable"), right);
-    assert_eq!(warpline(&args).status.code(), 0);
-    assert_eq!(dir.names(), ["k.pipe"], "no temporary file is left");
-}
-
-#[test]
-fn fix_changes_nothing_that_it_did_not_read() {
-    let said = warpline(&["verify", "museum/m26_pipelined_reuse/bug", "--fix"]);
-    let text = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.status.code() == 2 && text.contains("is not the file of this text"), "{text}");
-    let said = warpline(&["verify", "metal", "--fix"]);
-    assert!(said.status.code() == 2 && said.err.contains("--fix is for one scenario"), "{}", said.err);
-}
+/// Kernels of the other families: `cp.async`, `vmcnt`, Metal, and counters in global memory.
+pub(super) const OTHERS: [Case; 41] = [
+    // A missing wait.
+    (AMPERE, "      wait cp <= stages - 2  // own copies of tile i\n", "", "+wait cp <= "),
+    (
+        CDNA,
+        "      wait vm <= (more ? q : 0);  barrier  // step i has landed, from every wave\n",
+        "      barrier\n",
+        "+wait vm <= ",
+    ),
+    (CDNA, "      wait lgkm <= 0;  barrier  // step i is read, by every wave\n", "      barrier\n", "+wait lgkm <= 0"),
+    (CDNA_ROLES, "        wait lgkm <= 0\n", "", "+wait lgkm <= 0"),
+    (CDNA_ROLES, "        wait vm <= (next < tiles ? (ahead - 1) * q : 0)\n", "", "+wait vm <= 0"),
+    (DEEPGEMM, "      wait full[i % stages] for i / stages\n", "", "+wait full[i % stages] for i / stages"),
+    (DEEPGEMM, "      wait empty[i % stages] for i / stages - 1\n", "", "+wait empty[i % stages] for i / stages - 1"),
+    // A missing barrier.
+    (AMPERE, "      barrier                // copies of all warps\n", "", "+barrier"),
+    (
+        CDNA,
+        "      wait vm <= (more ? q : 0);  barrier  // step i has landed, from every wave\n",
+        "      wait vm <= (more ? q : 0)\n",
+        "+barrier",
+    ),
+    (CDNA, "      wait lgkm <= 0;  barrier  // step i is read, by every wave\n", "      wait lgkm <= 0\n", "+barrier"),
+    (CDNA_ROLES, "      barrier  // step i + 1 has landed, step i is read\n", "", "+barrier"),
+    (CDNA_ROLES, "    barrier  // step 0 has landed\n", "", "+barrier"),
+    (METAL_ROLES, "      barrier  // the loads of step i end here, however many slots there are\n", "", "+barrier"),
+    (METAL, "      barrier  // the next tile is written, this one is read\n", "", "+barrier"),
+    (METAL, "    barrier\n    for i", "    for i", "+barrier"),
+    (ROPE, "      barrier  // line 725\n", "", "+barrier"),
+    (ROPE, "    barrier  // line 752: columns are written, rows are read\n", "", "+barrier"),
+    (FUSED, "        barrier  // line 492\n", "", "+barrier"),
+    (FUSED, "        barrier  // line 533: h and w are read\n", "", "+barrier"),
+    (FUSED, "      barrier  // line 575\n", "", "+barrier"),
+    (SEMAPHORE, "    barrier\n    warp 0: elect: st", "    warp 0: elect: st", "+barrier"),
+    (SEMAPHORE, "acquire gpu\n      barrier\n", "acquire gpu\n", "+barrier"),
+    (STREAMK, "        barrier\n        warp 0: elect: red", "        warp 0: elect: red", "+barrier"),
+    // A barrier without memory, and a weak memory order.
+    (METAL, "      barrier  // the next tile", "      barrier none  // the next tile", "+barrier"),
+    (SEMAPHORE, " release gpu", " relaxed gpu", "+release"),
+    (SEMAPHORE, " acquire gpu", " relaxed gpu", "+acquire"),
+    (STREAMK, "1 release gpu", "1 relaxed gpu", "+release"),
+    // A wrong number of open groups.
+    (AMPERE, "wait cp <= stages - 2", "wait cp <= stages - 1", "+wait cp <= stages - 2"),
+    (CDNA, "wait vm <= (more ? q : 0)", "wait vm <= q", "+wait vm <= "),
+    // A missing commit.
+    (AMPERE, "      commit cp  // an empty group counts\n", "", "+commit cp"),
+    (AMPERE, "b[next % stages]\n      commit cp\n", "b[next % stages]\n", "+commit cp"),
+    // A missing `arrive expect`, and wrong bytes.
+    (
+        DEEPGEMM,
+        "      arrive full[i % stages] expect bytes(a) + bytes(sfa) + bytes(b)\n",
+        "",
+        "+arrive full[i % stages] expect",
+    ),
+    (DEEPGEMM, "bytes(a) + bytes(sfa) + bytes(b)", "bytes(a) + bytes(b)", "+bytes(sfa)"),
+    // A wrong count.
+    (ORDERED, "(128)", "(1)", "+(128)|+once"),
+    (DEEPGEMM, "mbar empty[stages] (16)", "mbar empty[stages] (8)", "+(16)"),
+    (DEEPGEMM, "per warp cluster", "cluster", "+per warp"),
+    // Swapped phases.
+    (ORDERED, "for i / depth - 1 + self", "for i / depth + self", "+for i / depth + self - 1"),
+    // An early exit.
+    (
+        DEEPGEMM,
+        "      wait full[i % stages] for i / stages\n",
+        "      if i == 3: exit\n      wait full[i % stages] for i / stages\n",
+        "-exit",
+    ),
+    (METAL_ROLES, "      barrier  // the loads", "      if i == 1: warp 3: exit\n      barrier  // the loads", "-exit"),
+    (CDNA, "      wait lgkm <= 0;  barrier", "      if i == 1: warp 3: exit\n      wait lgkm <= 0;  barrier", "-exit"),
+    (
+        AMPERE,
+        "      barrier                // copies",
+        "      if i == 1: warp 5: exit\n      barrier                // copies",
+        "-exit",
+    ),
+];

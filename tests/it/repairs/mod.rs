@@ -1,0 +1,76 @@
+//! Mistakes in kernels that are right, and the repair that `verify` writes for each.
+
+mod cases;
+
+use rayon::prelude::*;
+use warpline_scenarios::{embedded, embedded_kernel_of, scenario};
+use warpline_tests::{TempDir, warpline};
+
+use crate::verify::mutated;
+use cases::{Case, EXPECT, MBARRIERS, OTHERS, SPECIALIZED};
+
+/// The repair of a mistake: whether it is right, and the text to show.
+fn repair(case: &Case) -> (bool, String) {
+    let (name, from, to, right) = *case;
+    let json = mutated(name, &[(from, to)], &[]).json;
+    let found = &json["violation"]["suggestion"];
+    let diff = found["diff"].as_str().unwrap_or("");
+    let lines = |sign: char| diff.lines().skip(2).filter(move |l| l.starts_with(sign));
+    let is = |answer: &str| {
+        let (sign, part) = answer.split_at(1);
+        lines(if sign == "+" { '+' } else { '-' }).any(|l| l.contains(part))
+    };
+    let words = format!("{name}: `{}` -> `{}`: {}, {found:#}", from.trim(), to.trim(), json["verdict"]);
+    (json["verdict"] == "violated" && !diff.is_empty() && right.split('|').any(is), words)
+}
+
+/// At least nine of ten mistakes get the right repair.
+fn nine_of_ten(cases: &[Case]) {
+    let all: Vec<(bool, String)> = cases.par_iter().map(repair).collect();
+    let wrong: Vec<&str> = all.iter().filter(|r| !r.0).map(|r| r.1.as_str()).collect();
+    println!("{} of {} repairs are right; not: {}", all.len() - wrong.len(), all.len(), wrong.join("\n"));
+    assert!(wrong.len() * 10 <= all.len(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn at_least_45_of_fifty_mistakes_with_mbarriers_get_the_right_repair() {
+    nine_of_ten(&MBARRIERS);
+}
+
+#[test]
+fn nine_of_ten_mistakes_of_the_other_families_get_the_right_repair() {
+    nine_of_ten(&OTHERS);
+}
+
+/// The kernel of a built-in scenario with a mistake, in a file of its own.
+fn broken(dir: &TempDir, name: &str, from: &str, to: &str) -> (String, String, String) {
+    let (file, toml) = embedded(name).expect("it comes along");
+    let kernel = scenario(file, toml).expect("a scenario").kernel;
+    let (_, text) = embedded_kernel_of(name, &kernel).expect("its kernel");
+    let path = dir.write("k.pipe", text.replacen(from, to, 1));
+    (path, text.to_string(), text.replacen(from, to, 1))
+}
+
+#[test]
+fn fix_writes_the_repair_and_the_kernel_is_then_proved() {
+    let dir = TempDir::new();
+    let (path, right, wrong) = broken(&dir, SPECIALIZED, EXPECT, "");
+    let args = ["verify", path.as_str(), "--machine", "h200"];
+    let said = warpline(&args);
+    assert!(said.status.code() == 1 && said.out.contains(&format!("+{EXPECT}")), "{}", said.out);
+    assert_eq!(std::fs::read_to_string(&path).expect("readable"), wrong, "nothing is written without --fix");
+    let fixed = warpline(&[&args[..], &["--fix"]].concat());
+    assert!(fixed.status.code() == 0 && fixed.err.contains("wrote the repaired kernel"), "{}", fixed.err);
+    assert_eq!(std::fs::read_to_string(&path).expect("readable"), right);
+    assert_eq!(warpline(&args).status.code(), 0);
+    assert_eq!(dir.names(), ["k.pipe"], "no temporary file is left");
+}
+
+#[test]
+fn fix_changes_nothing_that_it_did_not_read() {
+    let said = warpline(&["verify", "museum/m26_pipelined_reuse/bug", "--fix"]);
+    let text = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.status.code() == 2 && text.contains("is not the file of this text"), "{text}");
+    let said = warpline(&["verify", "metal", "--fix"]);
+    assert!(said.status.code() == 2 && said.err.contains("--fix is for one scenario"), "{}", said.err);
+}
