@@ -18,8 +18,8 @@ const MOST: i64 = 9;
 
 /// Values of arguments that are tried.
 const VALUES: [i64; 31] = [
-    1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 192, 255, 256, 257, 300, 384, 512,
-    513, 640, 1000, 1024,
+    1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 192, 255, 256, 257, 300, 384, 512, 513,
+    640, 1000, 1024,
 ];
 
 /// Values of all symbols, one list per launch. `original` has the term that a symbol stands for.
