@@ -83,6 +83,14 @@ impl Walk<'_, '_> {
     /// The CTAs of a mask of 16 bits.
     pub(super) fn mask(&mut self, i: &Inst, a: &Arg) -> Result<Term, Error> {
         let t = self.same(i, a, "mask")?;
+        let ctas = self.s.ctas();
+        if self.s.entry.cluster.is_none() && self.s.arena.constant(t).is_some_and(|m| (m & 0xffff) >> ctas != 0) {
+            return Err(self.s.error(
+                i,
+                format!("the mask names a CTA that a cluster of {ctas} does not have"),
+                "the cluster's size, which the text does not say (`--cluster`)",
+            ));
+        }
         let size = self.s.arena.int(1 << 16);
         Ok(self.s.arena.rem(t, size))
     }

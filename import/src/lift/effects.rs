@@ -205,6 +205,9 @@ impl Walk<'_, '_> {
                     | Effect::Elect
                     | Effect::Regs(..)
                     | Effect::Work(_)
+                    // All threads of the cluster meet at these, so nobody learns more by way of this warp.
+                    | Effect::ClusterArrive(_)
+                    | Effect::ClusterWait
             )
         };
         let fenced = |e: &Effect| !matches!(e, Effect::Fence(Fence::Init));

@@ -17,9 +17,9 @@ const KEPT: usize = 48;
 const MOST: i64 = 9;
 
 /// Values of arguments that are tried.
-const VALUES: [i64; 31] = [
-    1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 192, 255, 256, 257, 300, 384, 512, 513,
-    640, 1000, 1024,
+const VALUES: [i64; 32] = [
+    0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 192, 255, 256, 257, 300, 384, 512,
+    513, 640, 1000, 1024,
 ];
 
 /// Values of all symbols, one list per launch. `original` has the term that a symbol stands for.
@@ -37,7 +37,10 @@ pub(super) fn launches(a: &mut Arena, symbols: &[Term], original: &FxHashMap<Ter
             found.insert(list.into_iter().map(|v| v.max(0)).collect::<Vec<_>>());
         }
     }
-    found.into_iter().collect()
+    // A size of zero is rarely launched: other sizes first.
+    let mut list: Vec<Vec<i64>> = found.into_iter().collect();
+    list.sort_by_key(|l| l.iter().filter(|v| **v == 0).count());
+    list
 }
 
 /// One launch: values of terms, chosen when they are read.
