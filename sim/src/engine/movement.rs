@@ -3,7 +3,7 @@
 use crate::ir::Writes;
 use crate::ir::{MoveKind, Op};
 use crate::protocol::MoveEffect;
-use crate::timeline::Stall;
+use crate::timeline::{Stall, TICKS};
 
 use super::device::{Level, Wave};
 use super::server::Core;
@@ -292,7 +292,7 @@ impl Timing<'_> {
     /// Issues an instruction to the copy engine. Its warp continues when the engine has taken it; the scheduler does at
     /// once (calibrate/probes/tma.cu: 256 additions of another warp take 264 cycles, beside sixteen copies and alone).
     fn issue_copy(&self, core: &mut Core, seat: AgentTiming, now: u64) -> (u64, u64) {
-        let (start, issued) = self.issue(core, seat, now, (1.0, 1.0));
+        let (start, issued) = self.issue(core, seat, now, (1.0, TICKS as f64));
         (start, issued.max(start + ticks(self.costs.issue_tma)))
     }
 
