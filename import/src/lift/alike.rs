@@ -1,8 +1,8 @@
 //! Branches by data that wait for barriers and signal nothing, such as the rescaling of attention that waits for the
 //! product before it.
 //!
-//! Whether such a branch is taken may differ each time. Both outcomes are proved, each for all of these branches
-//! of the kernel, and the verdict says so.
+//! Whether such a branch is taken may differ each time. Both outcomes are checked, each for all of these branches of the
+//! kernel, and a proof is BOUNDED.
 
 use std::collections::BTreeSet;
 

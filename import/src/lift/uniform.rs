@@ -1,9 +1,9 @@
 //! Kernels in which data decide what each iteration does, taken to decide the same in each iteration.
 //!
 //! Where no barrier separates the iterations (`data.rs`), a word that decides something is one value of the launch: any
-//! value, and the same in each iteration. What all roles do for one such value is proved. Two readers of one word can
-//! become readers of two words here, and a fault with different values of these may be none. So a fault counts only where
-//! one word decides.
+//! value, and the same in each iteration. What all roles do for one such value is checked, and a proof is BOUNDED. Two
+//! readers of one word can become readers of two words here, and a fault with different values of these may be none. So a
+//! fault counts only where one word decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
