@@ -58,7 +58,7 @@ pub(super) struct Number {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// An operator other than a sum or a difference, with its operands. A product has one operand that is
-    /// [`Expr::is_fixed`].
+    /// [`crate::ir::Expr::is_fixed`].
     Op(Binary, i64, i64),
     /// A number that selects a place, a branch or a count: a slot, a stage, a count of arrivals; a phase less the
     /// barrier's own phase; a factor of a product of two numbers that may change.
