@@ -167,17 +167,8 @@ pub(super) fn split_warps(prog: &Program) -> u64 {
     inside & outside
 }
 
-/// Bits of the warps that the heads around an instruction name.
-pub(super) fn warps_at(prog: &Program, pc: u32) -> u64 {
-    let all = if prog.warps == 64 { u64::MAX } else { (1 << prog.warps) - 1 };
-    prog.code[..pc as usize].iter().fold(all, |warps, i| match i {
-        Instr::Only(Executors::Warps(named), to) if pc < *to => warps & named,
-        _ => warps,
-    })
-}
-
-/// [`warps_at`] of every instruction.
-pub(super) fn warps_of_all(prog: &Program) -> Vec<u64> {
+/// For each instruction, bits of the warps that the heads around it name.
+pub(super) fn warps_at(prog: &Program) -> Vec<u64> {
     let all = if prog.warps == 64 { u64::MAX } else { (1 << prog.warps) - 1 };
     let mut warps = vec![all; prog.code.len()];
     for (pc, i) in prog.code.iter().enumerate() {

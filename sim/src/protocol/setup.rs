@@ -2,7 +2,6 @@
 
 use crate::ir::{Class, Executors, Instr, MbarId, Op, Program};
 
-use super::agents::warps_of_all;
 use super::op::{BarrierAction, BarrierUse, instruction};
 use super::stream::{KINDS, StreamKind};
 
@@ -20,10 +19,9 @@ fn instructions(prog: &Program) -> impl Iterator<Item = (u32, &Op)> {
     (0..).zip(&prog.code).filter_map(|(pc, i)| if let Instr::Op { op, .. } = i { Some((pc, op)) } else { None })
 }
 
-/// The warps that use each kind of stream, as bits.
-pub(super) fn streams_used(prog: &Program) -> [u64; KINDS] {
+/// The warps that use each kind of stream, as bits; `warps` has those at each instruction.
+pub(super) fn streams_used(prog: &Program, warps: &[u64]) -> [u64; KINDS] {
     let mut used = [0; KINDS];
-    let warps = warps_of_all(prog);
     for (pc, op) in instructions(prog) {
         for k in instruction(op, |i| i.streams(prog.waits)) {
             used[*k as usize] |= warps[pc as usize];
@@ -52,10 +50,10 @@ pub(super) fn arrives_behind_copies(prog: &Program) -> bool {
 }
 
 /// Whether a copy signals a barrier with no arrival of its own warp beside the copy in the text, before or behind, and
-/// no possible wait in between. Then only the copy tells a waiter of the barrier how far its issuer had come.
-pub(super) fn copies_without_arrivals(prog: &Program) -> bool {
+/// no possible wait in between. Then only the copy tells a waiter of the barrier how far its issuer had come. `warps` has
+/// the warps at each instruction.
+pub(super) fn copies_without_arrivals(prog: &Program, warps: &[u64]) -> bool {
     let waits = |i: &Instr| if let Instr::Op { op, .. } = i { instruction(op, |i| i.may_wait()) } else { false };
-    let warps = warps_of_all(prog);
     let alone = |pc: usize, bar: MbarId| {
         let arrives = |at: usize| {
             let Instr::Op { op, .. } = &prog.code[at] else { return false };

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use crate::fences::{Cover, Fences, Level};
 use crate::ir::Program;
 
-use super::agents::agents_of;
+use super::agents::{agents_of, warps_at};
 use super::counters::only_grow;
 use super::footprint::{Layout, layouts};
 use super::global::GlobalMatrices;
@@ -79,6 +79,8 @@ pub(super) struct Spec {
     pub(super) followed: GlobalMatrices,
     /// For each instruction, whether it is inside an `elect:` block.
     pub(super) elected_at: Vec<bool>,
+    /// For each instruction, bits of the warps that the heads around it name.
+    pub(super) warps_at: Vec<u64>,
     /// For each object, whether some statement writes it.
     pub(super) written: Vec<bool>,
     /// For each declaration of barriers, whether some outcome depends on the phase of an arrival.
@@ -108,7 +110,8 @@ impl Spec {
             let lead = info.iter().position(|x| x.cta == who.cta && x.warp / 4 == who.warp / 4);
             group_lead[i] = lead.unwrap_or(i) as AgentId;
         }
-        let used = streams_used(shape);
+        let warps_at = warps_at(shape);
+        let used = streams_used(shape, &warps_at);
         let mut comps = info.len() as u32;
         let mut stream_comps = vec![0; info.len() * KINDS];
         for (a, who) in info.iter().enumerate() {
@@ -140,7 +143,7 @@ impl Spec {
             timed: prog.cluster > 1
                 || counters > 0
                 || setup::arrives_behind_copies(shape)
-                || setup::copies_without_arrivals(shape)
+                || setup::copies_without_arrivals(shape, &warps_at)
                 || setup::elects(shape),
             proxies: asked(rules.fences.async_read != Cover::Off, setup::reads_by_async_proxy),
             tensor_fences: asked(rules.fences.tcgen05 != Level::Off, setup::uses_tensor_memory),
@@ -149,6 +152,7 @@ impl Spec {
             followed: GlobalMatrices::of(prog),
             phases_matter: setup::phases_matter(shape, &elected_at),
             elected_at,
+            warps_at,
             written: written(shape),
             asked: OnceLock::new(),
             info,

@@ -104,7 +104,7 @@ impl Memory {
         routes: Option<&Routes>,
     ) -> Result<Option<Self>, MissingParam> {
         let Some(routes) = routes else { return Ok(None) };
-        let mut tiles = Tiles::new(prog, m, rules, Caches::new(m, prog.cluster as i64)?, at);
+        let mut tiles = Tiles::new(prog, m, rules, Caches::new(m, prog.cluster as i64)?, at, routes);
         if at.warm {
             tiles.launch(routes);
         }

@@ -119,6 +119,27 @@ impl Merging {
     }
 }
 
+/// For each matrix, the other tiles that a cluster copies before it copies to the same slot once more. A ring of
+/// `n` slots has `n - 1` of them in flight. The largest number counts, because a tile may have several places.
+fn ahead(prog: &Program, walker: &mut Walker<'_>, routes: &Routes) -> Vec<u32> {
+    let mut ahead = vec![0; prog.objects.len()];
+    // By object: tiles so far, and the last.
+    let mut tiles = vec![(0u32, [i64::MIN; 2]); prog.objects.len()];
+    let mut slots: FxHashMap<Slot, u32> = FxHashMap::default();
+    for t in routes.of(0).iter().filter(|t| !t.store).take(AHEAD) {
+        let Some(from) = walker.footprint(0, t) else { continue };
+        let Some(to) = walker.destination(t) else { continue };
+        let (n, last) = &mut tiles[from.obj as usize];
+        *n += u32::from(std::mem::replace(last, from.at) != from.at);
+        let slot = Slot { from: from.obj, obj: to.obj, cta: to.cta, slot: to.slot, pieces: to.pieces };
+        if let Some(before) = slots.insert(slot, *n) {
+            let of = &mut ahead[from.obj as usize];
+            *of = (*of).max((*n - before).saturating_sub(1));
+        }
+    }
+    ahead
+}
+
 /// The tiles of a launch and the caches they pass through.
 pub(super) struct Tiles<'p, 'l> {
     prog: &'p Program,
@@ -138,47 +159,33 @@ pub(super) struct Tiles<'p, 'l> {
 }
 
 impl<'p, 'l> Tiles<'p, 'l> {
-    pub(super) fn new(prog: &'p Program, m: &Machine, rules: Rules, caches: Caches, at: Launch<'l>) -> Self {
+    pub(super) fn new(
+        prog: &'p Program,
+        m: &Machine,
+        rules: Rules,
+        caches: Caches,
+        at: Launch<'l>,
+        routes: &Routes,
+    ) -> Self {
         let (burst, merging) = (caches.burst(), Merging::new(m, prog));
         let line = m.get("memory.line_bytes").map_or(0, |b| b as i64);
+        let mut walker = Walker::new(prog, rules, 0);
         Tiles {
             prog,
-            walker: Walker::new(prog, rules, 0),
+            ahead: ahead(prog, &mut walker, routes),
+            walker,
             caches,
             names: FxHashMap::default(),
             merging,
             at,
             burst,
             line,
-            ahead: Vec::new(),
             parts: false,
         }
     }
 
-    /// For each matrix, the other tiles that a cluster copies before it copies to the same slot once more. A ring of
-    /// `n` slots has `n - 1` of them in flight. The largest number counts, because a tile may have several places.
-    fn ahead(&mut self, routes: &Routes) -> Vec<u32> {
-        let mut ahead = vec![0; self.prog.objects.len()];
-        // By object: tiles so far, and the last.
-        let mut tiles = vec![(0u32, [i64::MIN; 2]); self.prog.objects.len()];
-        let mut slots: FxHashMap<Slot, u32> = FxHashMap::default();
-        for t in routes.of(0).iter().filter(|t| !t.store).take(AHEAD) {
-            let Some(from) = self.walker.footprint(0, t) else { continue };
-            let Some(to) = self.walker.destination(t) else { continue };
-            let (n, last) = &mut tiles[from.obj as usize];
-            *n += u32::from(std::mem::replace(last, from.at) != from.at);
-            let slot = Slot { from: from.obj, obj: to.obj, cta: to.cta, slot: to.slot, pieces: to.pieces };
-            if let Some(before) = slots.insert(slot, *n) {
-                let of = &mut ahead[from.obj as usize];
-                *of = (*of).max((*n - before).saturating_sub(1));
-            }
-        }
-        ahead
-    }
-
     /// Runs all waves of a launch.
     pub(super) fn launch(&mut self, routes: &Routes) -> Memory {
-        self.ahead = self.ahead(routes);
         let grid = self.prog.grid.len();
         let resident = (self.at.units * self.at.seats).max(1);
         let mut total = Bytes::default();

@@ -8,7 +8,6 @@ use crate::timeline::Work;
 
 use super::moves::Move;
 use super::{Aligned, BarrierUses, Instruction, PlaceUses};
-use crate::protocol::agents::warps_at;
 use crate::protocol::footprint::Footprint;
 use crate::protocol::order::Access;
 use crate::protocol::parts::StatePart;
@@ -227,7 +226,7 @@ impl World<'_> {
         if self.prog.objects[f.obj as usize].rows != LANES || (first <= f.rows.0 && f.rows.1 <= first + QUARTER) {
             return;
         }
-        let warps = warps_at(self.prog, pc);
+        let warps = self.spec.warps_at[pc as usize];
         let quarters = (0..self.prog.warps).filter(|w| warps >> w & 1 == 1).fold(0, |all, w| all | 1 << (w % 4));
         if f.rows == (0, LANES) && quarters == 0b1111 {
             return;
