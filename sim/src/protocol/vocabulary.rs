@@ -60,8 +60,8 @@ pub enum Decision {
     /// An operator other than a sum or a difference, with its operands. A product has one operand that is
     /// [`crate::ir::Expr::is_fixed`].
     Op(Binary, i64, i64),
-    /// A number that selects a place, a branch or a count: a slot, a stage, a count of arrivals; a phase less the
-    /// barrier's own phase; a factor of a product of two numbers that may change.
+    /// A number that selects a place, a branch or a count, such as a slot, a stage or a count of arrivals. A phase counts
+    /// less the barrier's own phase. A product of two numbers that may change has its factors here.
     Fixed(i64),
     /// A loop begins again.
     Again,

@@ -1,8 +1,8 @@
 //! Detection of livelocks: a run that repeats itself for ever.
 //!
 //! The run is deterministic, so a state that recurs in full recurs for ever. Places are kept at steps that are powers of
-//! two (Brent's algorithm). A state costs as much as a hundred steps, so it is kept only where the run comes to a place
-//! like the kept one: a cycle of length n that begins at step s is found before step 5 * max(n, s, FIRST).
+//! two (Brent's algorithm). A state costs as much as a hundred steps. So a state is kept only where the run comes to a
+//! place like the kept one. A cycle of length n that begins at step s is found before step 5 * max(n, s, FIRST).
 
 use std::sync::Arc;
 
