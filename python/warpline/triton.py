@@ -284,7 +284,9 @@ def compile_config(kernel: Any, config: Any, args: Arguments, machine: str = "h2
         options={name: value for name, value in chosen.items() if name not in own and value is not None},
     )
     # Triton adds pointers to scratch memory.
-    last = max((int(n) for n in re.findall(r"^\s*\.param .*_param_(\d+)", compiled.asm["ptx"], re.MULTILINE)), default=-1)
+    last = max(
+        (int(n) for n in re.findall(r"^\s*\.param .*_param_(\d+)", compiled.asm["ptx"], re.MULTILINE)), default=-1
+    )
     arguments += [None] * (last + 1 - len(arguments))
     return Compiled(compiled, values, arguments, _registers(compiled))
 
@@ -320,7 +322,8 @@ def _argument(value: Any) -> tuple[str, list[Any]]:
         kind = _type(value.base.dtype)
         box = ", ".join(map(str, value.block_shape))
         shape, strides = [int(n) for n in value.shape], [int(n) for n in value.strides]
-        tile = {"desc": shape, "strides": strides, "box": [int(n) for n in value.block_shape], "dtype": _name(value.base.dtype)}
+        sizes = [int(n) for n in value.block_shape]
+        tile = {"desc": shape, "strides": strides, "box": sizes, "dtype": _name(value.base.dtype)}
         return f"tensordesc<{kind}[{box}]>", [tile, *shape, *strides]
     if hasattr(value, "dtype"):
         array = {"ptr": [int(n) for n in value.shape], "dtype": _name(value.dtype)} if hasattr(value, "shape") else None
