@@ -17,14 +17,14 @@ on_verdict: list[Callable[[Verdict], None]] = []
 
 
 @contextmanager
-def _counted(progress: Progress) -> Iterator[Optional[Callable[[int, int], object]]]:
+def counted(progress: Progress, unit: str = "point") -> Iterator[Optional[Callable[[int, int], object]]]:
     """The callback of a progress: the caller's, or a bar of tqdm."""
     if callable(progress):
         yield progress
     elif progress:
         from tqdm.auto import tqdm
 
-        with tqdm(unit="point") as bar:
+        with tqdm(unit=unit) as bar:
 
             def count(done: int, total: int) -> None:
                 bar.total = total
@@ -36,7 +36,7 @@ def _counted(progress: Progress) -> Iterator[Optional[Callable[[int, int], objec
 
 
 def _answer(make: type[R], asked: Question, progress: Progress = False) -> R:
-    with _counted(progress) as count:
+    with counted(progress) as count:
         return make(asked, *_native.answer(asked.args, asked.texts, count))
 
 

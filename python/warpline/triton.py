@@ -319,12 +319,10 @@ def _argument(value: Any) -> tuple[str, list[Any]]:
     if isinstance(value, float):
         return "fp32", [None]
     if hasattr(value, "block_shape"):
-        kind = _type(value.base.dtype)
-        box = ", ".join(map(str, value.block_shape))
+        kind, box = _type(value.base.dtype), [int(n) for n in value.block_shape]
         shape, strides = [int(n) for n in value.shape], [int(n) for n in value.strides]
-        sizes = [int(n) for n in value.block_shape]
-        tile = {"desc": shape, "strides": strides, "box": sizes, "dtype": _name(value.base.dtype)}
-        return f"tensordesc<{kind}[{box}]>", [tile, *shape, *strides]
+        map_of = {"desc": shape, "strides": strides, "box": box, "dtype": _name(value.base.dtype)}
+        return f"tensordesc<{kind}[{', '.join(map(str, box))}]>", [map_of, *shape, *strides]
     if hasattr(value, "dtype"):
         array = {"ptr": [int(n) for n in value.shape], "dtype": _name(value.dtype)} if hasattr(value, "shape") else None
         return f"*{_type(value.dtype)}", [array]
