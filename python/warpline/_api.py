@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, TypeVar
 
 from warpline import _native
 from warpline._inputs import Kernel, Question, question
-from warpline._results import Barriers, Chart, Comparison, Progress, Report, Result, Run, Sweep, Verdict, Whatif
+from warpline._results import Barriers, Chart, Comparison, Plan, Progress, Report, Result, Run, Sweep, Verdict, Whatif
 
 R = TypeVar("R", bound=Result)
 
@@ -121,11 +121,32 @@ def sweep(
     keeps finished points. `progress` is `True` for a bar (needs tqdm), or is called with done and total. Ctrl-C stops
     the sweep; finished points stay in the state file. Options as for `run`.
     """
+    asked = sweep_question(kernel, vary, against, metrics, **options)
+    return _answer(Sweep, asked.asked("sweep", f"--state={state}") if state else asked, progress)
+
+
+def sweep_question(
+    kernel: Kernel,
+    vary: Mapping[str, Union[str, Sequence[Any]]],
+    against: Optional[str] = None,
+    metrics: Sequence[str] = (),
+    **options: Any,
+) -> Question:
+    """The command line of a sweep."""
     axes = [f"--vary={n}={v if isinstance(v, str) else ','.join(map(str, v))}" for n, v in vary.items()]
     more = [*axes, *(f"--metric={m}" for m in metrics)]
     more += [f"--against={against}"] if against else []
-    more += [f"--state={state}"] if state else []
-    return _answer(Sweep, question("sweep", kernel, *more, **options), progress)
+    return question("sweep", kernel, *more, **options)
+
+
+def plan(kernel: Kernel, *, stages: Optional[int] = None, progress: Progress = False, **options: Any) -> Plan:
+    """Search the pipelines of a kernel with a plain `pipelined` loop, and rank the proved ones by simulated time.
+
+    `stages` is the largest number of stages that is tried, 6 by default. `progress` is as for `sweep`. The other options
+    are `machine`, `values`, `fences`, `name` and `max_events`, as for `run`.
+    """
+    more = [f"--stages={stages}"] if stages is not None else []
+    return _answer(Plan, question("plan", kernel, *more, **options), progress)
 
 
 def compare(

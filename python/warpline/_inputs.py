@@ -25,6 +25,10 @@ class Question(NamedTuple):
         """The same question to another command."""
         return Question([command, *more, *self.args[1:]], self.texts)
 
+    def metrics(self) -> list[str]:
+        """The options of a sweep that say what is shown."""
+        return [word for word in self.args if word.startswith("--metric=")]
+
 
 class _Named(NamedTuple):
     """A kernel as a command line names it."""

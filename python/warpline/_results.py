@@ -8,8 +8,10 @@ shares lie between 0 and 1.
 from __future__ import annotations
 
 import copy
+import csv
 import html
 import json
+import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Union
 
 from warpline._inputs import Question
@@ -66,6 +68,20 @@ class Result:
         import pandas
 
         return pandas.DataFrame(self._rows())
+
+    def to_csv(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write the rows of the result as CSV, with a line of names."""
+        rows = self._rows()
+        # Rows of a sweep differ in their numbers.
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def to_parquet(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write the rows of the result as Parquet. Needs pandas and pyarrow."""
+        self.to_pandas().to_parquet(path, index=False)
 
     def __str__(self) -> str:
         return self._text
@@ -327,6 +343,31 @@ class Whatif(Result):
 
     def __repr__(self) -> str:
         return f"<Whatif {self.scenario} on {self.machine}: {len(self.rows)} numbers>"
+
+
+class Plan(Result):
+    """The pipelines of a plain loop: those that are proved, by simulated time, and the others with the reason."""
+
+    scenario: str
+    machine: str
+    candidates: int
+    """How many pipelines were tried."""
+    beyond: int
+    """How many were left out by a limit."""
+    ranked: list[Object]
+    """The proved ones, the fastest first: `via`, `schedule`, `stages`, `form`, `producers`; `cycles` and
+    `time_us` are of the launch, `shared_bytes` of a CTA; `bottleneck` is a sentence."""
+    others: list[Object]
+    """The others: their names, `fate` and `why`."""
+    text: Optional[str]
+    """The text of the best kernel (.pipe); `None` without one."""
+
+    def _rows(self) -> list[Object]:
+        return self.ranked
+
+    def __repr__(self) -> str:
+        best = f", best {self.ranked[0]['time_us']:,.1f} us" if self.ranked else ""
+        return f"<Plan {self.scenario} on {self.machine}: {len(self.ranked)} of {self.candidates} pipelines{best}>"
 
 
 class Chart:

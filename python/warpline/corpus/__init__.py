@@ -84,16 +84,8 @@ def verify(
     I-th of N; each share has a file of its own. `workers` is the number of processes, one for each core by default; no
     verdict depends on it. A kernel that takes more than `limit_s` seconds is `stopped`, and tried again by a later call.
     """
-    folder, (i, n) = Path(folder), shard
-    if not 1 <= i <= n:
-        raise Error(f"share {i} of {n}: shares are 1 to {n}")
-    files = kernels(folder)
-    if not files:
-        raise Error(f"{folder / 'ptx'} has no PTX; name a recipe")
-    name = "verdicts.jsonl" if n == 1 else f"verdicts.{i}-of-{n}.jsonl"
-    log = Log(folder / name, question(args))
-    # A compiler that ran again may have written another text.
-    missing = [key for key in list(files)[i - 1 :: n] if not _current(log.records.get(key), files[key])]
+    folder = Path(folder)
+    files, log, missing = undecided(folder, args, shard)
     with counted(progress, "kernel") as count:
         each(
             missing,
@@ -103,6 +95,23 @@ def verify(
             lambda done: (count or _nothing)(done, len(missing)),
         )
     return report(folder)
+
+
+def undecided(
+    folder: Path, args: Sequence[str], shard: tuple[int, int] = (1, 1)
+) -> tuple[dict[str, Path], Log, list[str]]:
+    """The kernels of a corpus, the log of a share, and the kernels of the share without a verdict on their text."""
+    i, n = shard
+    if not 1 <= i <= n:
+        raise Error(f"share {i} of {n}: shares are 1 to {n}")
+    files = kernels(folder)
+    if not files:
+        raise Error(f"{folder / 'ptx'} has no PTX; name a recipe")
+    name = "verdicts.jsonl" if n == 1 else f"verdicts.{i}-of-{n}.jsonl"
+    log = Log(folder / name, question(args))
+    # A compiler that ran again may have written another text.
+    missing = [key for key in list(files)[i - 1 :: n] if not _current(log.records.get(key), files[key])]
+    return files, log, missing
 
 
 def question(args: Sequence[str]) -> Record:
