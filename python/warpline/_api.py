@@ -53,7 +53,9 @@ def machines() -> list[str]:
 def run(kernel: Kernel, **options: Any) -> Run:
     """Simulate a kernel and return its time, in cycles and microseconds, and where the time goes.
 
-    `kernel` is a scenario's name, a path, the text of a kernel or of PTX, or a compiled kernel with `asm["ptx"]`.
+    `kernel` is a scenario's name, a path, the text of a kernel or of PTX, or a compiled kernel: Triton's `CompiledKernel`,
+    a `JITKernel` of TileLang (which calls nvcc for the PTX), or a function that CuTe DSL compiled with
+    `options="--keep-ptx"`.
 
     Options:
 
@@ -69,8 +71,9 @@ def run(kernel: Kernel, **options: Any) -> Run:
     - `entry`: the kernel of a module with several.
     - `grid`, `block`, `cluster`: one to three sizes, in CTAs, threads and CTAs.
     - `args`: `{position: number}` of the PTX parameters, or a list with one value for each parameter, as in a launch file.
-    - `shared`: bytes of shared memory beyond those of the text; a Triton kernel brings its own.
-    - `registers`: registers of a thread.
+    - `shared`: bytes of shared memory beyond those of the text. Kernels of Triton, and of TileLang before its cache, bring
+      their own.
+    - `registers`: registers of a thread. Kernels of Triton, and of CuTe DSL with `--keep-cubin`, bring their own.
     """
     return _answer(Run, question("run", kernel, **options))
 

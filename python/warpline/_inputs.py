@@ -8,8 +8,13 @@ import os
 import re
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
+from warpline._compiled import Compiled, compiled
+
 Kernel = Union[str, "os.PathLike[str]", Any]
-"""A scenario name, a path, the text of a kernel (.pipe) or of PTX, or an object with `asm["ptx"]`."""
+"""A scenario name, a path, the text of a kernel (.pipe) or of PTX, or a compiled kernel of Triton, TileLang or CuTe DSL."""
+
+PROOFS = ("verify", "barriers")
+"""Commands whose answer is for every launch."""
 
 Numbers = Mapping[str, Union[int, float]]
 Sizes = Union[int, Sequence[int]]
@@ -35,7 +40,7 @@ class _Named(NamedTuple):
 
     name: str
     text: Optional[str] = None
-    shared: Optional[int] = None
+    compiled: Optional[Compiled] = None
 
 
 def is_ptx(text: str) -> bool:
@@ -52,15 +57,13 @@ def _named(kernel: Kernel, name: Optional[str]) -> _Named:
             return _Named(kernel)
         ending = ".ptx" if is_ptx(kernel) else ".pipe"
         return _Named(name or f"kernel{ending}", kernel)
-    asm = getattr(kernel, "asm", None)
-    # Triton's own mapping answers `in` by keys alone.
-    if asm is not None and "ptx" in asm:
-        text, metadata = asm["ptx"], getattr(kernel, "metadata", None)
-        own = getattr(kernel, "name", None) or getattr(metadata, "name", None) or "kernel"
-        text = text.decode() if isinstance(text, bytes) else text
-        return _Named(name or f"{own}.ptx", text, getattr(metadata, "shared", None))
+    found = compiled(kernel)
+    if found is not None:
+        return _Named(name or f"{found.name}.ptx", found.text, found)
     what = f"{type(kernel).__module__}.{type(kernel).__qualname__}"
-    expected = "a scenario name, a path, the text of a kernel or of PTX, or a compiled kernel with asm['ptx']"
+    expected = (
+        "a scenario name, a path, the text of a kernel or of PTX, or a compiled kernel of Triton, TileLang or CuTe DSL"
+    )
     raise TypeError(f"{what} is no kernel: expected {expected}")
 
 
@@ -93,6 +96,11 @@ def question(
     this, texts, line = _named(kernel, name), {}, [command, *more]
     if this.text is not None:
         texts[this.name] = this.text
+    if this.compiled is not None:
+        shared = this.compiled.shared if shared is None else shared
+        if command not in PROOFS:
+            grid = this.compiled.grid if grid is None else grid
+            registers = this.compiled.registers if registers is None else registers
 
     def option(flag: str, value: Any) -> None:
         if value is not None:
@@ -111,7 +119,7 @@ def question(
     option("--fidelity", fidelity)
     option("--clock", clock)
     option("--max-events", max_events)
-    launch: dict[str, Any] = {"shared": this.shared if shared is None else shared, "regs": registers}
+    launch: dict[str, Any] = {"shared": shared, "regs": registers}
     if isinstance(args, Mapping):
         for position, number in args.items():
             option("--arg", f"{position}={_number(number)}")

@@ -12,14 +12,13 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
+from warpline import _cubin
 from warpline._api import run, verify
 from warpline._errors import Error
 from warpline._results import Run, Verdict
@@ -288,22 +287,7 @@ def compile_config(kernel: Any, config: Any, args: Arguments, machine: str = "h2
         (int(n) for n in re.findall(r"^\s*\.param .*_param_(\d+)", compiled.asm["ptx"], re.MULTILINE)), default=-1
     )
     arguments += [None] * (last + 1 - len(arguments))
-    return Compiled(compiled, values, arguments, _registers(compiled))
-
-
-def _registers(compiled: Any) -> Optional[int]:
-    """Registers of a thread, by the tool that Triton ships; `None` without the tool."""
-    import triton
-
-    tool = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
-    if not tool.is_file():
-        return None
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(compiled.asm["cubin"])
-        file.flush()
-        found = subprocess.run([tool, "--dump-resource-usage", file.name], capture_output=True, text=True, check=False)
-    words = re.search(r"\bREG:(\d+)", found.stdout)
-    return int(words[1]) if words else None
+    return Compiled(compiled, values, arguments, _cubin.registers(compiled.asm["cubin"]).get(compiled.name))
 
 
 def _argument(value: Any) -> tuple[str, list[Any]]:
