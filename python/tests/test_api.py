@@ -1,6 +1,7 @@
 """The functions, their inputs and their results."""
 
 import json
+import pickle
 import subprocess
 import sys
 import threading
@@ -148,8 +149,18 @@ def test_bad_input(ask, words):
 def test_an_object_that_is_no_kernel():
     with pytest.raises(TypeError, match="is no kernel"):
         warpline.run(object())
-    with pytest.raises(TypeError):
-        warpline.run("metal/triple_buffer", no_such_option=1)
+    with pytest.raises(TypeError, match=r"warpline.run\(\) has no option `machin`; did you mean `machine`\?"):
+        warpline.run("metal/triple_buffer", machin="m4")
+
+
+def test_results_and_errors_are_pickled(bug):
+    verdict = warpline.verify(bug, machine="mi355x", values={"fixed": 0})
+    again = pickle.loads(pickle.dumps(verdict))
+    assert (repr(again), str(again), again.to_dict()) == (repr(verdict), str(verdict), verdict.to_dict())
+    with pytest.raises(warpline.Error) as raised:
+        warpline.run("kernel k()\n  oops\n", machine="paper")
+    error = pickle.loads(pickle.dumps(raised.value))
+    assert (str(error), error.problems, error.line) == (str(raised.value), raised.value.problems, raised.value.line)
 
 
 def test_other_threads_run_meanwhile():

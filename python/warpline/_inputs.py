@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import operator
 import os
 import re
-from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, TypedDict, Union
 
 from warpline._compiled import Compiled, compiled
 
@@ -18,6 +19,40 @@ PROOFS = ("verify", "barriers")
 
 Numbers = Mapping[str, Union[int, float]]
 Sizes = Union[int, Sequence[int]]
+
+
+class ProofOptions(TypedDict, total=False):
+    """Options of `verify` and `barriers`; `warpline.run` has their meaning."""
+
+    name: Optional[str]
+    machine: Optional[str]
+    values: Optional[Numbers]
+    fences: Optional[Mapping[str, str]]
+    entry: Optional[str]
+    block: Optional[Sizes]
+    cluster: Optional[Sizes]
+
+
+class RunOptions(ProofOptions, total=False):
+    """Options of functions that run a kernel; `warpline.run` has their meaning."""
+
+    grid: Optional[Sizes]
+    args: Union[None, Mapping[int, Union[int, float]], Sequence[Any]]
+    shared: Optional[int]
+    registers: Optional[int]
+    fidelity: Optional[str]
+    clock: Optional[str]
+    max_events: Optional[int]
+
+
+class PlanOptions(TypedDict, total=False):
+    """Options of `plan`; `warpline.run` has their meaning."""
+
+    name: Optional[str]
+    machine: Optional[str]
+    values: Optional[Numbers]
+    fences: Optional[Mapping[str, str]]
+    max_events: Optional[int]
 
 
 class Question(NamedTuple):
@@ -91,8 +126,13 @@ def question(
     clock: Optional[str] = None,
     max_events: Optional[int] = None,
     second: Optional[Kernel] = None,
+    **unknown: Any,
 ) -> Question:
     """The command line of a question about a kernel."""
+    for option_name in unknown:
+        near = difflib.get_close_matches(option_name, RunOptions.__annotations__, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise TypeError(f"warpline.{command}() has no option `{option_name}`{hint}")
     this, texts, line = _named(kernel, name), {}, [command, *more]
     if this.text is not None:
         texts[this.name] = this.text

@@ -21,16 +21,19 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from warpline import _native
 from warpline import corpus as corpora
 from warpline._api import counted, sweep_question
 from warpline._errors import Error
-from warpline._inputs import Kernel, Question, question
+from warpline._inputs import Kernel, PlanOptions, Question, RunOptions, question
 from warpline._log import Log, Record
 from warpline._results import Plan, Progress, Sweep
 from warpline.corpus._verify import build, text_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Folder = Union[str, "os.PathLike[str]"]
 
@@ -48,7 +51,7 @@ def sweep(
     against: Optional[str] = None,
     metrics: Sequence[str] = (),
     progress: Progress = False,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Sweep:
     """`warpline.sweep` on a Ray cluster: the same result, computed in shares of about `batch_s` seconds.
 
@@ -169,7 +172,7 @@ def plan(
     retries: int = 3,
     stages: Optional[int] = None,
     progress: Progress = False,
-    **options: Any,
+    **options: Unpack[PlanOptions],
 ) -> list[Plan]:
     """`warpline.plan` for each of several values, on a Ray cluster: one search for each, in the order of `points`.
 
@@ -177,8 +180,9 @@ def plan(
     `folder` keeps finished searches; the same call continues from them. Other options as for `sweep` and `warpline.plan`.
     """
     more = [f"--stages={stages}"] if stages is not None else []
-    common = options.pop("values", None) or {}
-    asked = [_with_texts(question("plan", kernel, *more, values={**common, **point}, **options)) for point in points]
+    common = options.get("values") or {}
+    all_options: list[PlanOptions] = [{**options, "values": {**common, **point}} for point in points]
+    asked = [_with_texts(question("plan", kernel, *more, **own)) for own in all_options]
     keys = [json.dumps([q.args, q.texts], sort_keys=True) for q in asked]
     by_key = dict(zip(keys, asked))
     path = None if folder is None else Path(folder, "plans.jsonl")

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from warpline import _cubin
-from warpline._api import run, verify
+from warpline._api import counted, run, verify
 from warpline._errors import Error
-from warpline._results import Run, Verdict
+from warpline._results import Progress, Run, Verdict
 
 ARCHITECTURES = {"a100": 80, "h100": 90, "h200": 90, "b200": 100}
 """The compute capability of each built-in machine that Triton compiles for."""
@@ -175,6 +175,7 @@ def rank(
     *,
     grid: Grid,
     fences: Optional[Mapping[str, str]] = None,
+    progress: Progress = False,
     **options: Any,
 ) -> Ranking:
     """Compile a kernel in each configuration without a GPU, and rank them by simulated time in microseconds.
@@ -185,12 +186,30 @@ def rank(
     such a mapping. `grid` is as in a launch: sizes, or a function from the values to sizes.
 
     A configuration whose protocol is refuted is not in the ranking: it is in `rejected`. `fences` are levels of fence
-    rules for the verdict and the run. Options as for `warpline.run`.
+    rules for the verdict and the run. `progress` is `True` for a bar (needs tqdm), or is called with the number of ranked
+    configurations and of all. Options as for `warpline.run`.
     """
+    configs = list(configs)
+    with counted(progress, "config") as count:
+        return _rank(kernel, configs, args, machine, grid, fences, options, count)
+
+
+def _rank(
+    kernel: Any,
+    configs: Sequence[Any],
+    args: Arguments,
+    machine: str,
+    grid: Grid,
+    fences: Optional[Mapping[str, str]],
+    options: Mapping[str, Any],
+    count: Optional[Callable[[int, int], object]],
+) -> Ranking:
     ranked: list[Ranked] = []
     rejected: list[Rejected] = []
     compile_s, model_s = 0.0, 0.0
-    for config in configs:
+    for done, config in enumerate(configs):
+        if count:
+            count(done, len(configs))
         start = time.perf_counter()
         try:
             compiled = compile_config(kernel, config, args, machine)
@@ -206,6 +225,8 @@ def rank(
             ranked.append(placed)
         else:
             rejected.append(placed)
+    if count:
+        count(len(configs), len(configs))
     return Ranking(ranked, rejected, compile_s, model_s)
 
 
