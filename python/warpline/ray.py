@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 Folder = Union[str, "os.PathLike[str]"]
 
+_MOST_POINTS = 1_000_000
+"""The largest number of points of a sweep, and so of shares (`MOST_POINTS` in study/src/sweep/plan.rs)."""
+
 _AHEAD = 3
 """Tasks in flight for each core, so that no core waits for the driver."""
 
@@ -101,7 +104,7 @@ def _shares(asked: Question, folder: Path, batch_s: float) -> int:
             raise Error(f"{path}: the folder has another sweep; remove it, or name another folder")
         return int(shares)
     # One point tells how many there are; a few tell how long one takes.
-    axes = json.loads(_share((asked, f"1/{2**31}")))["plan"]["axes"]
+    axes = json.loads(_share((asked, f"1/{_MOST_POINTS}")))["plan"]["axes"]
     points = math.prod(len(axis["rows"]) for axis in axes)
     few = max(1, points // 8)
     start = time.perf_counter()
