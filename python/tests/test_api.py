@@ -183,6 +183,8 @@ def test_other_threads_run_meanwhile():
 
 INTERRUPTED = """
 import os, signal, threading, time, warpline
+# A shell starts jobs in the background with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
 try:
