@@ -36,6 +36,16 @@ def test_the_shares_of_a_role_add_up():
     assert shares.to_list() == pytest.approx([1.0] * len(shares), abs=1e-6)
 
 
+def test_a_time_has_an_interval():
+    found = warpline.run("hopper/tma_wgmma")
+    known = found.to_dict().get("uncertainty") or {}
+    assert found.uncertainty["kernels"] and known["kernels"]
+    low, high = found.interval_us
+    assert 0 < low < high and low / found.time_us == pytest.approx(known["low_cycles"] / found.cycles)
+    # No kernel of this machine was measured.
+    assert warpline.run("metal/triple_buffer").interval_us is None
+
+
 def test_a_verdict_is_that_of_the_command_line():
     found = warpline.verify("hopper/tma_wgmma")
     assert without_wall(found.to_dict()) == without_wall(command("verify", "hopper/tma_wgmma"))

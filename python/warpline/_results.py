@@ -111,6 +111,7 @@ class Run(Result):
     of_peak: Optional[float]
     """The share of the matrix peak, 0 to 1."""
     ctas: int
+    """CTAs of the grid."""
     shared_bytes: int
     """Bytes of shared memory of a CTA."""
     occupancy: Object
@@ -126,6 +127,19 @@ class Run(Result):
     """The runs that the scenario compares itself with."""
     machine_numbers: dict[str, int]
     """How many numbers of the machine were used that are `documented`, `measured` and `estimated`."""
+    uncertainty: Optional[Object]
+    """How sure the time is, by the errors of measured kernels like this one (docs/json.md); `None` without a time."""
+
+    @property
+    def interval_us(self) -> Optional[tuple[float, float]]:
+        """The least and the largest time in microseconds that the errors of measured kernels like this one allow; `None`
+        where no such kernel was measured."""
+        known = self._object.get("uncertainty") or {}
+        low, high = known.get("low_cycles"), known.get("high_cycles")
+        if low is None or high is None:
+            return None
+        us = self.time_us / self.cycles
+        return low * us, high * us
 
     def chart(self, **options: Any) -> "Chart":
         """The timeline of this run. Options as for `warpline.gantt`, without those of the kernel."""

@@ -122,7 +122,7 @@ class Ranked(NamedTuple):
     time_us: float
     """Microseconds of the launch."""
     run: Run
-    """The run; `run.machine_numbers` counts the estimates that the time rests on."""
+    """The run; `run.interval_us` and `run.machine_numbers` say how sure the time is."""
     verdict: Verdict
     """The verdict: proved, bounded or undecided, never refuted."""
 
@@ -156,11 +156,15 @@ class Ranking(Sequence[Ranked]):
         return "\n".join(rows)
 
     def to_pandas(self) -> Any:
-        """A row for each ranked configuration. Needs pandas."""
+        """A row for each ranked configuration, with the interval of its time. Needs pandas."""
         import pandas
 
-        found = [{"time_us": r.time_us, "cycles": r.run.cycles, "verdict": r.verdict.verdict} for r in self]
-        return pandas.DataFrame([{**r.config.all_kwargs(), **row} for r, row in zip(self, found)])
+        rows = []
+        for r in self:
+            low, high = r.run.interval_us or (None, None)
+            found = {"time_us": r.time_us, "low_us": low, "high_us": high, "cycles": r.run.cycles}
+            rows.append({**r.config.all_kwargs(), **found, "verdict": r.verdict.verdict})
+        return pandas.DataFrame(rows)
 
 
 Arguments = Union[Mapping[str, Any], Callable[[Mapping[str, Any]], Mapping[str, Any]]]

@@ -126,7 +126,7 @@ def _general(row: Record) -> str:
 
 def _plain(words: str) -> str:
     words = re.sub(r"%\w+|\$\w+|0x[0-9a-f]+", "*", words)
-    words = re.sub(r"\b(mbar|smem|tmem)_\w+", r"\1_*", words)
+    words = re.sub(r"\b(mbar|smem|tmem)_\w+(\[[^\]]*\])?", r"\1_*", words)
     return re.sub(r"\b\d[\d,.]*", "*", words)[:160]
 
 

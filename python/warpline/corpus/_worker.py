@@ -40,8 +40,10 @@ def compiled(kernel: Any) -> dict[str, Any]:
     try:
         text = kernel.ptx()
     except Exception as error:  # Compilers raise errors of many kinds.
-        words = str(error).strip().splitlines()
-        return {"why": f"{type(error).__name__}: {words[0] if words else ''}", "cpu_s": time.process_time() - start}
+        # Compilers say what is wrong in the first line or in the last.
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        why = " ... ".join(dict.fromkeys([*lines[:1], *lines[-1:]]))
+        return {"why": f"{type(error).__name__}: {why}", "cpu_s": time.process_time() - start}
     return {"ptx": text, "cpu_s": time.process_time() - start}
 
 
