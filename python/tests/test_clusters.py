@@ -282,6 +282,7 @@ def test_plans_on_ray(ray, tmp_path):
     for plan, point in zip(found, points):
         one = warpline.plan("pipelined/gemm_h200", stages=2, values=point)
         assert plan.to_dict() == one.to_dict() and str(plan) == str(one) and one.ranked
+        assert one._repr_html_().count("<tr>") == 1 + len(one.ranked) == 1 + len(one.to_pandas())
     log = (tmp_path / "plans.jsonl").read_bytes()
     again = warpline.ray.plan("pipelined/gemm_h200", points, stages=2, folder=tmp_path)
     assert [str(p) for p in again] == [str(p) for p in found] and (tmp_path / "plans.jsonl").read_bytes() == log

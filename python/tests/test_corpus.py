@@ -84,6 +84,7 @@ def test_no_verdict_depends_on_the_number_of_workers(tmp_path, recipe, expected,
     why = {record["name"]: record["why"] for record in found.not_compiled}
     assert why["refused"] == "ValueError: no such tile" and "crashed" in why["crashes"] and len(why) == 2
     assert sum(found.counts.values()) == found.distinct == len(NAMES) == len(found.to_pandas())
+    assert "WL0201" in found._repr_html_() and f"{len(NAMES)} kernels" in repr(found)
     report = (tmp_path / "report.md").read_text()
     assert "barrier * does not exist" in report and "no such tile" in report and "WL0201" in report
 

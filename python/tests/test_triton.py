@@ -83,6 +83,8 @@ def test_rank_orders_by_time_and_names_what_it_rejects():
     assert ranking[0].time_us < ranking[1].time_us
     assert [r.config for r in ranking.rejected] == [configs[2]] and ranking.rejected[0].reason
     assert ranking.compile_s > 0 and ranking.model_s > 0 and len(ranking.to_pandas()) == 2
+    page = ranking._repr_html_()
+    assert page.count("<tr>") == 1 + 2 + 1 + 1 and "num_stages: 3" in page
 
 
 def tma_args(chosen):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 
 
-def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """An HTML table. Long tables are scrolled by the notebook."""
 
     def row(cells: Sequence[Any], tag: str) -> str:
@@ -172,7 +172,7 @@ class Run(Result):
             ("bottleneck", self.bottleneck),
         ]
         title = f"<b>{html.escape(self.scenario)}</b> on {html.escape(self.machine)}"
-        return f"<div>{title}{_table(['', ''], head)}{self._repr_svg_() or ''}</div>"
+        return f"<div>{title}{table(['', ''], head)}{self._repr_svg_() or ''}</div>"
 
 
 class Verdict(Result):
@@ -247,14 +247,14 @@ class Verdict(Result):
     def _repr_html_(self) -> str:
         title = f"<b>{self.verdict.upper()}</b> {html.escape(self.scenario)} on {html.escape(self.machine)}"
         parts = [title, f"<br>{html.escape(self.why)}" if self.why else ""]
-        parts.append(_table(["property", "verdict"], list(self.properties.items())))
+        parts.append(table(["property", "verdict"], list(self.properties.items())))
         rows = [(r["code"], r["message"], _at(r), r["text"]) for r in self._rows()]
         if rows:
-            parts.append(_table(["code", "finding", "line", "statement"], rows))
+            parts.append(table(["code", "finding", "line", "statement"], rows))
         if self.violation and self.violation["steps"]:
             steps = [(s["agent"], s["op"], _at(s)) for s in self.violation["steps"]]
             parts.append(f"<details><summary>{len(steps)} steps lead to it</summary>")
-            parts.append(_table(["agent", "statement", "line"], steps) + "</details>")
+            parts.append(table(["agent", "statement", "line"], steps) + "</details>")
         suggestion = self.violation and self.violation["suggestion"]
         if suggestion:
             change, diff = html.escape(suggestion["change"]), html.escape(suggestion["diff"] or "")
@@ -293,7 +293,7 @@ class Barriers(Result):
 
     def _repr_html_(self) -> str:
         rows = [(_at(r), r["text"], r["need"], r["prevents"]) for r in self._rows()]
-        return _table(["line", "statement", "need", "prevents"], rows)
+        return table(["line", "statement", "need", "prevents"], rows)
 
 
 class Sweep(Result):
@@ -382,6 +382,9 @@ class Plan(Result):
     def __repr__(self) -> str:
         best = f", best {self.ranked[0]['time_us']:,.1f} us" if self.ranked else ""
         return f"<Plan {self.scenario} on {self.machine}: {len(self.ranked)} of {self.candidates} pipelines{best}>"
+
+    def _repr_html_(self) -> str:
+        return table(list(self.ranked[0]), [list(row.values()) for row in self.ranked]) if self.ranked else self._text
 
 
 class Chart:

@@ -21,7 +21,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Seque
 from warpline import _cubin
 from warpline._api import counted, run, verify
 from warpline._errors import Error
-from warpline._results import Progress, Run, Verdict
+from warpline._results import Progress, Run, Verdict, table
 
 ARCHITECTURES = {"a100": 80, "h100": 90, "h200": 90, "b200": 100}
 """The compute capability of each built-in machine that Triton compiles for."""
@@ -154,6 +154,12 @@ class Ranking(Sequence[Ranked]):
         rows = [f"{r.time_us:12,.1f} us  {r.verdict.verdict:8}  {r.config}" for r in self]
         rows += [f"{'rejected':>15}  {r.config}: {r.reason.strip().splitlines()[0]}" for r in self.rejected]
         return "\n".join(rows)
+
+    def _repr_html_(self) -> str:
+        rows = [(r.config, r.time_us, *(r.run.interval_us or (None, None)), r.verdict.verdict) for r in self]
+        ranked = table(["configuration", "time, us", "from", "to", "verdict"], rows)
+        rejected = [(r.config, r.reason.strip().splitlines()[0]) for r in self.rejected]
+        return ranked + (table(["rejected", "reason"], rejected) if rejected else "")
 
     def to_pandas(self) -> Any:
         """A row for each ranked configuration, with the interval of its time. Needs pandas."""

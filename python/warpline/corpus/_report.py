@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import csv
+import html
 import io
 import re
 import statistics
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
 from warpline._log import Record
+from warpline._results import table
 from warpline.corpus._verify import COLUMNS
 
 if TYPE_CHECKING:
@@ -79,6 +81,9 @@ class Corpus:
     def __repr__(self) -> str:
         words = ", ".join(f"{count} {verdict}" for verdict, count in self.counts.items())
         return f"<Corpus of {len(self.rows)} kernels: {words or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        return table(["verdict", "kernels"], list(self.counts.items())) + f"<pre>{html.escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         return "\n".join(self._parts()) + "\n"
