@@ -8,7 +8,7 @@ use crate::symbolic::Term;
 
 use super::shapes::Shape;
 use super::slice::writes;
-use super::tree::{Effect, Fence, Run, Touch, Val};
+use super::tree::{Effect, Fence, Run, TensorShape, Touch, Val};
 use super::walk::Walk;
 
 /// The first address of tensor memory.
@@ -92,7 +92,9 @@ impl Walk<'_, '_> {
                 let (lanes, bits) = shape.ok_or_else(|| self.unknown(i))?;
                 let from = self.described(i, i.arg(1), lanes, bits / 8, 8, false, bits / 8)?;
                 let d = self.columns(i, to, (bits / 32).max(1), None)?;
-                self.push(at, 0, Effect::TensorProduct { a: from, at: Vec::new(), b: Vec::new(), d, pair })?;
+                // A row of bytes from each lane.
+                let shape = TensorShape { rows: lanes, columns: 0, depth: bits / 8, bits: 8 };
+                self.push(at, 0, Effect::TensorProduct { a: from, at: Vec::new(), b: Vec::new(), d, pair, shape })?;
             }
             "mma" => self.tensor_product(at, i)?,
             _ => return Err(self.unknown(i)),
@@ -140,7 +142,8 @@ impl Walk<'_, '_> {
             let t = self.same(i, arg, "address")?;
             reads.extend(self.columns(i, t, 4, None)?);
         }
-        self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d, pair })
+        let shape = TensorShape { rows: if scaled { 128 } else { half(m) }, columns: half(n), depth: 256 / bits, bits };
+        self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d, pair, shape })
     }
 
     /// A use of a register that `tcgen05.ld` loads, in a text that never waits for loads: loads of a warp arrive in

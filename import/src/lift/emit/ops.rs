@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{
-    ArrivalsPer, BarrierCta, Binary, Exact, Executors, Expr, Fence as IrFence, Instr, IssueCount, MoveKind, ObjId,
-    Op as IrOp, Order, Phase, Queue, Writes,
+    ArrivalsPer, BarrierCta, Binary, Exact, Executors, Expr, Fence as IrFence, Instr, IssueCount, MmaKind, MoveKind,
+    ObjId, Op as IrOp, Order, Phase, Queue, Writes,
 };
 
 use crate::ptx::Error;
@@ -301,8 +301,9 @@ impl Emit<'_, '_, '_> {
                 }
                 IrOp::CommitUmma(vec![bar])
             }
-            Effect::TensorProduct { a, at: reads, b, d, pair } => {
-                return self.tensor_product(at, [a, reads, b, d], *pair, warps);
+            Effect::TensorProduct { a, at: reads, b, d, pair, shape } => {
+                let kind = if *pair { MmaKind::UmmaPair } else { MmaKind::Umma };
+                return self.tensor_product(at, [a, reads, b, d], (kind, *shape), warps);
             }
             Effect::Global(_) | Effect::Passes(_) => return Ok(()),
             Effect::Work(w) => {
