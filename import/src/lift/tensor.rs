@@ -103,9 +103,11 @@ impl Walk<'_, '_> {
     }
 
     fn tensor_product(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
-        if i.has("sp") || i.has("ws") {
+        if i.has("sp") {
             return Err(self.unknown(i));
         }
+        // A weight-stationary product of fewer rows spreads its columns over all lanes.
+        let stationary = i.has("ws");
         let (bits, k) = if i.has("kind::f16") {
             (16, 16)
         } else if i.has("kind::tf32") {
@@ -127,8 +129,13 @@ impl Walk<'_, '_> {
         let pair = i.has("cta_group::2");
         let half = |n: u32| if pair { n / 2 } else { n };
         // 64 rows are 16 lanes of each group.
-        let packed = m == 64 && !pair;
-        let d = self.rows(i, d, if pair && m == 128 && !scaled { n / 2 } else { n }, packed)?;
+        let packed = m == 64 && !pair && !stationary;
+        let columns = match (stationary, pair && m == 128 && !scaled) {
+            (true, _) => (n * m).div_ceil(128),
+            (false, true) => n / 2,
+            (false, false) => n,
+        };
+        let d = self.rows(i, d, columns, packed)?;
         let (a, mut reads) = match i.arg(1) {
             mem @ Arg::Mem { .. } => {
                 let t = self.same(i, mem, "address")?;

@@ -3,7 +3,7 @@
 use warpline_import::symbolic::{Arena, Atom, Op};
 use warpline_import::{lift, ptx};
 
-mod common;
+use crate::common;
 
 /// A kernel with this body, for a block of this many threads: 1,024 bytes of data, four barriers and a tensor map.
 /// Registers `%r1` to `%r3` have the thread, the barriers and the data; `%p1` is false for thread 0 alone.
@@ -163,4 +163,31 @@ fn bits_of_a_field_that_data_decide() {
     let all = a.or(field, fixed);
     assert_eq!(a.bits_of(all), Some((0x1080_0000, 0b11 << 18)));
     assert_eq!(a.bits_of(x), None);
+}
+
+/// A weight-stationary product of 64 rows and 64 columns is in 32 columns of all lanes.
+#[test]
+fn a_stationary_product_of_few_rows_has_half_of_the_columns() {
+    let kernel = |column: u32| {
+        let body = format!(
+            "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 64;\n\
+             $L1:\n\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+             \tld.shared.b32 %r20, [%r3];\n\tsetp.eq.s32 %p5, %r1, 128;\n\t@!%p5 bra $L2;\n\
+             \tmov.b64 %rd5, 4611686293305294976;\n\tsetp.ne.s32 %p6, %r1, %r1;\n\
+             \ttcgen05.mma.ws.cta_group::1.kind::f16 [%r20], %rd5, %rd5, 68157456, %p6;\n\
+             \ttcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2];\n\
+             $L2:\n\tsetp.gt.u32 %p7, %r1, 127;\n\t@%p7 bra $L3;\n\tadd.s32 %r21, %r20, {column};\n\
+             \ttcgen05.st.sync.aligned.32x32b.x1.b32 [%r21], {{%r1}};\n\ttcgen05.wait::st.sync.aligned;\n\
+             $L3:\n{}\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+             \t@%p3 bra $L4;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r20, 64;\n$L4:\n",
+            barriers(&[1]),
+            wait("L5", 0, "0")
+        );
+        let text = text(160, &body).replace("sm_90a", "sm_100a");
+        let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        common::decided(&module, &module.entries[0], "k.ptx", &text)
+    };
+    assert_eq!(kernel(32), "proved\t");
+    let faulty = kernel(31);
+    assert!(faulty.starts_with("violated"), "{faulty}");
 }
