@@ -274,7 +274,7 @@ pub enum Effect {
 
 /// The shape of a product of tensor memory in one CTA. A copy into tensor memory multiplies nothing: it has no columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct TensorShape {
+pub struct TensorShape {
     /// Rows of the left operand.
     pub(super) rows: u32,
     /// Columns of the right operand.

@@ -11,4 +11,5 @@ mod memory;
 mod mutants;
 mod mutation;
 mod pipelines;
+mod producers;
 mod values;
