@@ -20,7 +20,9 @@ pub fn certificate(v: &Verification) -> Result<Certificate, String> {
     if v.verdict.searched.is_some() {
         return Err("a search of every order reached the verdict".into());
     }
-    let trips = warpline_verify::varied(v.subject.symbolic());
+    let sizes = &v.verdict.sizes;
+    let any = if sizes.is_empty() { None } else { warpline_verify::any_size(v.subject.symbolic(), sizes) };
+    let trips = warpline_verify::varied(any.as_ref().unwrap_or(v.subject.symbolic()));
     let writer = Writer { subject: &v.subject, trips: trips.as_ref() };
     let mut basis: Vec<&DecidedCell> = v.verdict.basis.iter().collect();
     basis.sort_by_key(|decided| decided.cluster);
@@ -31,7 +33,7 @@ pub fn certificate(v: &Verification) -> Result<Certificate, String> {
         Proof::Trips(proof) => proof.tiles.is_some(),
         Proof::Plane(_) => true,
     };
-    let statement = writer.statement(cells.iter().any(turned));
+    let statement = Statement { sizes: sizes.clone(), ..writer.statement(cells.iter().any(turned)) };
     let claims = Certificate { schema: recheck::SCHEMA.into(), statement, cells };
     recheck::complete(&claims, &v.subject.machine).map_err(|refusal| refusal_words(&refusal))
 }
@@ -69,6 +71,7 @@ impl Writer<'_> {
             symbols: Vec::new(),
             trips: self.trips.map(|t| family(t.family())),
             turns: self.trips.filter(|_| turned).and_then(Trips::turns_family).map(family),
+            sizes: Vec::new(),
             grid: [0; 3],
             excludes: Vec::new(),
             digest: String::new(),
@@ -85,9 +88,7 @@ impl Writer<'_> {
                 let regions = parts.iter().map(|part| self.region(part, tiles, cluster)).collect::<Option<_>>()?;
                 Proof::Trips(recheck::Trips { tiles, regions })
             }
-            Conclusion::Turns { steps, lines } => {
-                Proof::Plane(self.plane(*steps, lines, (warpline_verify::Order::Turns, cluster))?)
-            }
+            Conclusion::Turns { steps, lines, order } => Proof::Plane(self.plane(*steps, lines, (*order, cluster))?),
             Conclusion::Sequential { first, second, order } => {
                 let lines = vec![Some(*second); first.first as usize];
                 Proof::Plane(self.plane(*first, &lines, (*order, cluster))?)
@@ -202,6 +203,7 @@ fn order(order: warpline_verify::Order) -> recheck::Order {
         warpline_verify::Order::Late => recheck::Order::Late,
         warpline_verify::Order::Early => recheck::Order::Early,
         warpline_verify::Order::Turns => recheck::Order::Turns,
+        warpline_verify::Order::Steps => recheck::Order::Steps,
         warpline_verify::Order::AtOnce => recheck::Order::AtOnce,
     }
 }

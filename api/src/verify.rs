@@ -129,15 +129,25 @@ impl Verification {
         let inner = self.varied.as_ref().map(|v| v.name.as_str());
         let all = self.subject.program.params.iter().map(|(name, value)| (name.as_str(), *value));
         let both = self.both_outcomes();
-        all.filter(|(name, _)| inner != Some(*name) && outer != Some(*name) && !both.iter().any(|c| c == name))
-            .collect()
+        let sizes = &self.verdict.sizes;
+        let of_loops = |name: &str| inner == Some(name) || outer == Some(name);
+        all.filter(|(name, _)| !of_loops(name) && !both.iter().chain(sizes).any(|c| c == name)).collect()
     }
 
     /// The assumptions of this verdict, and what is not modeled: of every proof, about global memory, and of the reader
     /// of a compiled kernel, with lines.
     pub fn assumptions(&self) -> Vec<String> {
         let every = ASSUMPTIONS.iter().map(|a| a.to_string());
-        let memory = warpline_verify::assumed(&self.subject.program, self.subject.rules());
+        // A proof for every size lists what it assumes of the largest grid.
+        let (symbolic, sizes) = (self.subject.symbolic(), &self.verdict.sizes);
+        let any = if sizes.is_empty() { None } else { warpline_verify::any_size(symbolic, sizes) };
+        let varied = warpline_verify::varied(any.as_ref().unwrap_or(symbolic));
+        let program = match (&varied, any) {
+            (Some(trips), _) => trips.given(),
+            (None, Some(any)) => &any.bind(),
+            (None, None) => &self.subject.program,
+        };
+        let memory = warpline_verify::assumed(program, self.subject.rules());
         let read = self.subject.imported.iter().flat_map(|i| &i.assumptions);
         every.chain(memory).chain(read.map(|(what, line)| format!("{what} (line {line})"))).collect()
     }

@@ -162,6 +162,10 @@ impl Verdict {
         if let Some(form) = json["turns"].as_str() {
             varied.extend(Varied::read(form, None));
         }
+        // Sizes, each at every value that the kernel accepts.
+        varied.extend(json["sizes"].as_array().into_iter().flatten().filter_map(|name| {
+            Some(Varied { name: name.as_str()?.to_string(), scale: 1, rest: 0, range: None, every: true })
+        }));
         let seconds = json["wall_s"].as_f64().unwrap_or(0.0);
         Verdict { word, json, seconds, varied }
     }

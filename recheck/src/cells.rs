@@ -4,11 +4,17 @@ use warpline_sim::ir::{Binary, Env, Expr, ExprUse, Instr, Op, Program, each, gcd
 use warpline_sim::protocol::{Axis, Cell, Placement};
 
 use crate::Refusal;
+use crate::kernel::Kernel;
 use crate::schema::{self, CellProof};
 
 /// The smallest cell with the same clusters: along each axis, every coordinate has a cluster. `None` where the cell has
 /// no cluster.
-pub(crate) fn hull(prog: &Program, axes: &[schema::Axis; 4]) -> Option<[schema::Axis; 4]> {
+pub(crate) fn hull(kernel: &Kernel, axes: &[schema::Axis; 4]) -> Option<[schema::Axis; 4]> {
+    let prog = kernel.given();
+    // The clusters of the largest grid are not listed one by one.
+    if kernel.of_any_size() {
+        return Some(largest(prog)).filter(|whole| whole == axes);
+    }
     let mut hull: Option<[schema::Axis; 4]> = None;
     for id in (0..prog.grid.len()).filter(|id| holds(prog, axes, *id)) {
         let at = coordinates(prog, id);
@@ -21,6 +27,12 @@ pub(crate) fn hull(prog: &Program, axes: &[schema::Axis; 4]) -> Option<[schema::
         }
     }
     hull.map(|axes| axes.map(|a| schema::Axis { step: a.step.max(1), ..a }))
+}
+
+/// The cell of a whole grid.
+fn largest(prog: &Program) -> [schema::Axis; 4] {
+    let g = &prog.grid;
+    [g.m, g.n, g.z, g.len()].map(|count| schema::Axis { from: 0, step: 1, count })
 }
 
 /// Row, column, plane and launch index of a cluster.
@@ -39,14 +51,21 @@ fn holds(prog: &Program, axes: &[schema::Axis; 4], id: i64) -> bool {
 }
 
 /// The cell of an entry in the representation of the evaluator of forms.
-pub(crate) fn placement(prog: &Program, axes: &[schema::Axis; 4]) -> Option<Placement> {
-    let axes = hull(prog, axes)?.map(|a| Axis { lo: a.from, step: a.step, count: a.count });
-    Placement::of(prog, Cell { axes })
+pub(crate) fn placement(kernel: &Kernel, axes: &[schema::Axis; 4]) -> Option<Placement> {
+    let axes = hull(kernel, axes)?.map(|a| Axis { lo: a.from, step: a.step, count: a.count });
+    Placement::of(kernel.given(), Cell { axes })
 }
 
 /// Checks that each cluster of the grid lies in exactly one cell, and that cells are in the order of their first
 /// clusters.
-pub(crate) fn partition(prog: &Program, cells: &[CellProof]) -> Result<(), Refusal> {
+pub(crate) fn partition(kernel: &Kernel, cells: &[CellProof]) -> Result<(), Refusal> {
+    let prog = kernel.given();
+    if kernel.of_any_size() {
+        return match cells {
+            [CellProof { axes: Some(axes), .. }] if *axes == largest(prog) => Ok(()),
+            _ => Err(Refusal::rejected("cells", "the only cell of a proof for all sizes is the largest grid")),
+        };
+    }
     if let [CellProof { axes: None, .. }] = cells {
         return handed_out(prog).map_err(|why| Refusal::rejected("cells[0].axes", why));
     }

@@ -30,7 +30,7 @@ pub(crate) fn cell(
     let place = match &claim.axes {
         None => None,
         Some(axes) => {
-            let place = cells::placement(kernel.given(), axes);
+            let place = cells::placement(kernel, axes);
             let empty = || Refusal::rejected(format!("{path}.axes"), "no cluster of the grid lies in it");
             Some(Arc::new(place.ok_or_else(empty)?))
         }
@@ -42,7 +42,7 @@ pub(crate) fn cell(
         Proof::Trips(trips) => Proof::Trips(runs.trips(trips)?),
         Proof::Plane(plane) => Proof::Plane(runs.plane(plane)?),
     };
-    let axes = claim.axes.as_ref().and_then(|axes| cells::hull(kernel.given(), axes));
+    let axes = claim.axes.as_ref().and_then(|axes| cells::hull(kernel, axes));
     Ok(CellProof { axes, cluster, proof })
 }
 

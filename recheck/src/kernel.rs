@@ -11,7 +11,7 @@ use warpline_sim::protocol::{Rules, decisions_at_launch};
 use warpline_sim::report::FindingKind;
 
 use crate::schema::{Family, Fence, Statement, Symbol, Value};
-use crate::{Refusal, counters, decisions, state};
+use crate::{Refusal, counters, decisions, sizes, state};
 
 /// The file name in diagnostics.
 const FILE: &str = "certificate.pipe";
@@ -68,8 +68,19 @@ impl Kernel {
                 return wrong(entry, "both loops have one symbol".into());
             }
         }
+        let mut sizes = BTreeSet::new();
+        for (i, name) in claim.sizes.iter().enumerate() {
+            let entry = format!("sizes[{i}]");
+            let Some(id) = symbolic.symbol(name).filter(|id| symbolic.symbols[*id as usize].definition.is_none())
+            else {
+                return wrong(&entry, format!("`{name}` is no parameter that stays a symbol"));
+            };
+            if varied.contains(&id) || !sizes.insert(id) {
+                return wrong(&entry, format!("`{name}` is varied twice"));
+            }
+        }
         let symbols = symbolic.symbols.iter().enumerate().map(|(id, s)| {
-            let varied = varied.contains(&(id as u16));
+            let varied = varied.contains(&(id as u16)) || sizes.contains(&(id as u16));
             Symbol { name: s.name.clone(), value: s.value, varied }
         });
         let mut statement = Statement {
@@ -82,7 +93,16 @@ impl Kernel {
             ..claim.clone()
         };
         statement.digest = digest(&statement);
-        let program = if varied.is_empty() { bound } else { counters::counted(&symbolic).bind_all_but(&varied) };
+        let mut program = if varied.is_empty() { bound } else { counters::counted(&symbolic).bind_all_but(&varied) };
+        if !sizes.is_empty() {
+            let Some(any) = counters::counted(&symbolic).of_any_size(&sizes) else {
+                return wrong("sizes", "the largest grid has too many CTAs".into());
+            };
+            program = if varied.is_empty() { any.bind() } else { any.bind_all_but(&varied) };
+            if let Err(why) = sizes::check(&symbolic, &sizes, &program) {
+                return wrong("sizes", why);
+            }
+        }
         let rules = Rules { fences, ..engine::rules(machine) };
         Ok(Kernel { program, rules, trips: claim.trips.clone(), turns: claim.turns.clone(), statement })
     }
@@ -90,6 +110,11 @@ impl Kernel {
     /// The kernel with the values in the statement.
     pub(crate) fn given(&self) -> &Program {
         &self.program
+    }
+
+    /// Whether the program has the largest grid, and matrices without an end.
+    pub(crate) fn of_any_size(&self) -> bool {
+        !self.statement.sizes.is_empty()
     }
 
     pub(crate) fn varies_turns(&self) -> bool {
@@ -176,5 +201,6 @@ fn digest(s: &Statement) -> String {
     let words = words.chain(s.fences.iter().map(|f| format!("{}={}", f.rule, f.level)));
     let words = words.chain(s.machine_numbers.iter().map(|n| format!("{}={}", n.key, n.value)));
     let words = words.chain(s.values.iter().map(|v| format!("{}={}", v.name, v.value))).chain(families);
+    let words = words.chain(s.sizes.iter().cloned());
     state::fnv(words.flat_map(|word| word.into_bytes().into_iter().chain([0xff])))
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   certificate ──▶ kernel      compile the text with symbols
+//!                    └ sizes       values that only set the grid and ends of matrices  (lemma 11)
 //!                   cells       a partition of the grid                              (lemma 4)
 //!                   induction   regions, base cases and comparisons cover all        (lemmas 6 and 8)
 //!                   execution   each base case is run; forms decide alike in a cell  (lemmas 1 to 3)
@@ -31,7 +32,7 @@
 //!   "statement": {
 //!     "kernel": "", "text": ["kernel one()", "  grid 1  warps 2", "  barrier"],
 //!     "machine": "h200", "machine_numbers": [], "fences": [], "values": [], "symbols": [],
-//!     "trips": null, "turns": null, "grid": [0, 0, 0], "excludes": [], "digest": ""
+//!     "trips": null, "turns": null, "sizes": [], "grid": [0, 0, 0], "excludes": [], "digest": ""
 //!   },
 //!   "cells": [{
 //!     "axes": [
@@ -62,6 +63,7 @@ mod kernel;
 mod lockstep;
 mod loops;
 mod schema;
+mod sizes;
 mod state;
 mod tiles;
 
@@ -175,7 +177,7 @@ fn proved(kernel: &kernel::Kernel, claims: &[CellProof], delays: u64) -> Result<
     if let Some(why) = kernel.limit() {
         return Err(Refusal::NotChecked(why));
     }
-    cells::partition(kernel.given(), claims)?;
+    cells::partition(kernel, claims)?;
     let mut checked = Checked { cells: claims.len(), ..Checked::default() };
     let cells = claims.iter().enumerate();
     let cells = cells.map(|(i, cell)| induction::cell(kernel, cell, &format!("cells[{i}]"), (&mut checked, delays)));

@@ -50,6 +50,9 @@ pub struct Statement {
     /// Claim: the values of a symbol that set the trip count of a second loop, around the main loop or beside it.
     #[serde(deserialize_with = "present")]
     pub turns: Option<Family>,
+    /// Claim: parameters for all of whose values the proof holds. They only set dimensions of the grid and extents of
+    /// global matrices.
+    pub sizes: Vec<String>,
     /// Fact: rows, columns and planes of the grid, in CTAs or clusters.
     pub grid: [i64; 3],
     /// Fact: the kinds of fault that the proof excludes.
@@ -117,7 +120,7 @@ pub struct Family {
 #[serde(deny_unknown_fields)]
 pub struct CellProof {
     /// Claim: rows, columns, planes and launch indices of the cell, without coordinates that have no cluster. `None`
-    /// where one cluster takes all tiles.
+    /// where one cluster takes all tiles. Of a proof for all sizes, the only cell is the largest grid.
     #[serde(deserialize_with = "present")]
     pub axes: Option<[Axis; 4]>,
     /// Fact: launch index of the cluster that runs.
@@ -210,6 +213,8 @@ pub enum Order {
     Early,
     /// As `Early`, and agents start iterations of outer loops together.
     Turns,
+    /// As `Turns`, and agents also start iterations of the loops directly inside together.
+    Steps,
     /// Each operation lands immediately.
     AtOnce,
 }

@@ -48,6 +48,7 @@ fn valid(c: &Certificate, checked: Checked) -> String {
             let zero = if f.zero == 0 { String::new() } else { format!(" + {}", f.zero) };
             format!("{} = {n} x {}{zero}", f.symbol, f.step)
         })
+        .chain(s.sizes.iter().map(|name| format!("every {name}")))
         .collect();
     let is_varied = |name: &str| s.symbols.iter().any(|x| x.varied && x.name == name);
     let bound = s.values.iter().filter(|v| !is_varied(&v.name)).map(|v| format!("{} = {}", v.name, v.value));

@@ -48,15 +48,25 @@ pub(crate) fn verdict(v: &Verification, paint: Paint) -> String {
 pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> String {
     let name = varied.map_or(String::new(), |p| format!(" of `{}`", p.name));
     let text = match &v.outcome {
-        Outcome::Proved if varied.is_none() => {
-            format!(
-                "{} It holds in every schedule with the values given; no trip count is varied.",
-                paint.head("PROVED.")
-            )
-        }
         Outcome::Proved => {
+            let held = paint.head("PROVED.");
+            let sizes: Vec<String> = v.sizes.iter().map(|name| format!("every `{name}`")).collect();
             let turns = if v.turns.is_some() { ", and every trip count of the loop around its main loop" } else { "" };
-            format!("{} It holds in every schedule for every trip count{name}{turns}.", paint.head("PROVED."))
+            match (varied, &sizes[..]) {
+                (None, []) => {
+                    format!("{held} It holds in every schedule with the values given; no trip count is varied.")
+                }
+                (None, _) => {
+                    let sizes = listed(&sizes);
+                    format!(
+                        "{held} It holds in every schedule for {sizes}, all else as given; no trip count is varied."
+                    )
+                }
+                (Some(_), _) => {
+                    let all = sizes.iter().cloned().chain([format!("every trip count{name}")]);
+                    format!("{held} It holds in every schedule for {}{turns}.", listed(&all.collect::<Vec<_>>()))
+                }
+            }
         }
         Outcome::Bounded { trips: Some((_, None)), why } => {
             let held = paint.head("BOUNDED.");
@@ -85,6 +95,14 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
     wrap(&text, WIDTH, 0)
 }
 
+/// `a`, `a and b`, `a, b and c`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 /// Classes of CTAs; of many, the ends of the list.
 fn classes(all: &[String]) -> String {
     const MOST: usize = 8;
@@ -94,6 +112,23 @@ fn classes(all: &[String]) -> String {
         }
         _ => all.join(", "),
     }
+}
+
+/// What the proof varies, one line for each.
+fn varied(v: &Verification) -> Vec<String> {
+    let r = &v.verdict;
+    let trips = v.varied.as_ref().map(|p| format!("the trip count n of the main loop ({})", p.meaning));
+    let outer = v.outer().map(|outer| {
+        let period = r.turns.filter(|p| *p > 1).map_or(String::new(), |p| format!("; recurs every {p} turns at most"));
+        format!("the trip count t of the loop around it ({}){period}", outer.meaning)
+    });
+    let set = if r.sizes.len() == 1 { "sets" } else { "set" };
+    let sizes = (!r.sizes.is_empty())
+        .then(|| format!("{}, which only {set} the grid and the ends of matrices", listed(&r.sizes)));
+    let both = v.both_outcomes();
+    let both = (!both.is_empty()).then(|| format!("both outcomes of {}", both.join(", ")));
+    let rows = [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, sizes, both];
+    rows.into_iter().flatten().collect()
 }
 
 fn scope(v: &Verification) -> String {
@@ -113,18 +148,8 @@ fn scope(v: &Verification) -> String {
         text += &field("Expected", &format!("{}: {met}", e.what.name()));
     }
     text += &field("CTAs", &classes(&r.classes));
-    text += &field(
-        "Varied",
-        &v.varied
-            .as_ref()
-            .map_or("nothing".to_string(), |p| format!("the trip count n of the main loop ({})", p.meaning)),
-    );
-    if let Some(outer) = v.outer() {
-        let period = r.turns.filter(|p| *p > 1).map_or(String::new(), |p| format!("; recurs every {p} turns at most"));
-        text += &field("", &format!("the trip count t of the loop around it ({}){period}", outer.meaning));
-    }
-    if !v.both_outcomes().is_empty() {
-        text += &field("", &format!("both outcomes of {}", v.both_outcomes().join(", ")));
+    for (i, row) in varied(v).iter().enumerate() {
+        text += &field(if i == 0 { "Varied" } else { "" }, row);
     }
     let bound = v.bound();
     if !bound.is_empty() {

@@ -5,7 +5,7 @@ use warpline_sim::protocol::Rules;
 
 use crate::global_stores::{StoredBy, global_stores};
 
-/// One sentence for each assumption; empty for a kernel that only reads its inputs and stores each block of its outputs
+/// One sentence for each assumption. In the program, values that the proof varies are symbols. Empty for a kernel that only reads its inputs and stores each block of its outputs
 /// once.
 pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
     let mut list = Vec::new();
@@ -50,7 +50,7 @@ pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
                 }
                 StoredBy::DistinctAsGiven => {
                     list.push(format!(
-                        "on other grids, too, no two clusters store the same block of {name} (line {line})"
+                        "on other grids and for other trip counts, too, no two clusters store the same block of {name} (line {line})"
                     ));
                 }
                 StoredBy::Same { first, second, .. } if !counters.is_empty() => {
@@ -58,7 +58,7 @@ pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
                         "counters order the stores of CTAs {first} and {second} to {name} (line {line})"
                     ));
                 }
-                StoredBy::Distinct | StoredBy::Same { .. } => {}
+                StoredBy::Distinct | StoredBy::DistinctClusters | StoredBy::Same { .. } => {}
             }
         }
     }

@@ -73,6 +73,11 @@ impl Budget {
         self.check()
     }
 
+    /// Steps of agents taken so far.
+    pub(crate) fn used(&self) -> u64 {
+        self.steps.load(Relaxed)
+    }
+
     /// Announces that this many bytes will be kept.
     ///
     /// # Errors

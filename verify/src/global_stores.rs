@@ -9,20 +9,24 @@
 //!
 //! Where the form decides nothing, the CTAs of the given grid are compared one by one, as far as that is quick.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use warpline_sim::code::Code;
-use warpline_sim::ir::{Binary, Class, Env, Expr, Instr, MoveKind, ObjId, Op, Place, Program, VarId};
+use warpline_sim::ir::{Class, Instr, MoveKind, ObjId, Op, Place, Program};
 use warpline_sim::protocol::{Footprint, Rules, Walker, agents};
 use warpline_sim::report::Finding;
 
 use crate::Violation;
+use crate::coordinates::{Digit, Form, Forms, of_copies};
 
 /// The result for the blocks of one store statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoredBy {
     /// Distinct CTAs store distinct blocks, whatever the trip counts.
     Distinct,
+    /// CTAs of distinct clusters store distinct blocks, whatever the trip counts. A run decides about the CTAs of one
+    /// cluster.
+    DistinctClusters,
     /// No two CTAs of the given grid store the same elements.
     DistinctAsGiven,
     /// Two CTAs store the same elements of a block: the CTAs by launch index, and the block's coordinates.
@@ -51,8 +55,31 @@ pub struct GlobalStore {
     pub by: StoredBy,
 }
 
-/// Checks every store statement of a kernel. Several statements that store one matrix are compared with each other.
-pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
+/// The reason why distinct clusters may store one block where a loop has another trip count than given; `None` without
+/// such a store. In `kernel`, trip counts that a proof varies are symbols. A coordinate that reads a symbol itself has no
+/// form; the verdict lists what it assumes of it ([`global_stores`]).
+pub(crate) fn apart_as_given(kernel: &Program) -> Option<String> {
+    if kernel.symbols.is_empty() || kernel.cooperative || kernel.opaque_globals || kernel.grid.len() < 2 {
+        return None;
+    }
+    let bound = kernel.bind();
+    let given: BTreeSet<u32> =
+        apart_by_form(&bound).filter(|s| s.told.cluster).map(|s| bound.at[s.pc as usize]).collect();
+    let mut all = apart_by_form(kernel);
+    let s = all.find(|s| s.told.linear && !s.told.cluster && given.contains(&kernel.at[s.pc as usize]))?;
+    let line = kernel.site(s.pc).line;
+    Some(format!("line {line}: that no two CTAs store one block was checked for the given trip count only"))
+}
+
+/// A store statement, and what its block determines.
+struct Stored<'p> {
+    pc: u32,
+    place: &'p Place,
+    told: Told,
+}
+
+/// Each store statement to global memory, with what the form of its coordinates determines.
+fn apart_by_form(prog: &Program) -> impl Iterator<Item = Stored<'_>> {
     let stores: Vec<(u32, &Place)> = (0..)
         .zip(&prog.code)
         .filter_map(|(pc, i)| match i {
@@ -61,20 +88,33 @@ pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
         })
         .filter(|(_, dst)| prog.objects[dst.obj as usize].class == Class::Global)
         .collect();
-    let single = prog.grid.len() * prog.cluster as i64 == 1;
     let forms = Forms::of(prog);
-    let mut walked = None;
-    stores
-        .iter()
-        .map(|&(pc, place)| {
-            let alone = stores.iter().filter(|(_, other)| other.obj == place.obj).all(|(other, _)| {
-                // Members of a role have a copy each of one statement.
-                prog.at[*other as usize] == prog.at[pc as usize]
-            });
-            let by = if single || alone && forms.tell_the_cta(place) {
-                StoredBy::Distinct
-            } else {
-                walked.get_or_insert_with(|| walk(prog, rules)).of(place.obj, pc)
+    stores.clone().into_iter().map(move |(pc, place)| {
+        let all = || stores.iter().filter(|(_, other)| other.obj == place.obj);
+        // Members of a role may have a copy each of one statement.
+        let alone =
+            all().all(|(other, p)| prog.at[*other as usize] == prog.at[pc as usize] && p.elements == place.elements);
+        let copies: Vec<&Place> = all().map(|(_, place)| *place).collect();
+        let told = if alone { told(&forms, &copies) } else { Told::default() };
+        Stored { pc, place, told }
+    })
+}
+
+/// Checks every store statement of a kernel. Several statements that store one matrix are compared with each other. In a
+/// program with symbols, no answer relies on their values, except [`StoredBy::DistinctAsGiven`] and
+/// [`StoredBy::Same`].
+pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
+    let single = prog.grid.len() * prog.cluster as i64 == 1;
+    let (mut walked, mut bound) = (None, None);
+    apart_by_form(prog)
+        .map(|Stored { pc, place, told }| {
+            let by = match told {
+                _ if single => StoredBy::Distinct,
+                Told { cluster: true, rank: true, .. } => StoredBy::Distinct,
+                Told { cluster: true, rank: false, .. } => StoredBy::DistinctClusters,
+                Told { cluster: false, .. } => walked
+                    .get_or_insert_with(|| walk(bound.get_or_insert_with(|| prog.bind()), rules))
+                    .of(place.obj, pc),
             };
             GlobalStore { obj: place.obj, pc, by }
         })
@@ -126,213 +166,47 @@ pub(crate) fn stored_twice(prog: &Program, rules: Rules) -> Option<Violation> {
     })
 }
 
-/// A part of a coordinate.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Digit {
-    ClusterM,
-    ClusterN,
-    ClusterZ,
-    ClusterId,
-    Rank,
-    /// The number of a loop's iteration, by the loop's variable.
-    Turn(VarId),
-    /// A term that depends only on the warp, as text.
-    OfWarp(String),
-    /// `x / c` and `x % c`.
-    Quotient(Box<Form>, i64),
-    Remainder(Box<Form>, i64),
+/// Whether the block of a place determines the cluster, and the CTA's rank in the cluster.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    cluster: bool,
+    rank: bool,
+    /// Whether all coordinates have a form.
+    linear: bool,
 }
 
-/// `constant + sum of factor * digit`, with each digit from 0 on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Form {
-    constant: i64,
-    terms: BTreeMap<Digit, i64>,
-}
-
-impl Form {
-    fn constant(constant: i64) -> Form {
-        Form { constant, terms: BTreeMap::new() }
+/// What the block of a place determines, of which there may be several copies.
+fn told(forms: &Forms<'_>, copies: &[&Place]) -> Told {
+    let place = copies[0];
+    let o = &forms.prog.objects[place.obj as usize];
+    let width = |axis: usize| if place.elements { o.block[axis] } else { 1 };
+    let mut known: BTreeSet<Digit> = BTreeSet::new();
+    let mut linear = true;
+    for axis in 0..place.at.len() {
+        let all: Option<Vec<Form>> = copies.iter().map(|copy| forms.of_coordinate(copy.at.get(axis)?)).collect();
+        linear &= all.is_some();
+        let digits = all.and_then(|all| of_copies(&all)).and_then(|f| forms.told(&f, width(axis)));
+        // A coordinate that determines nothing is ignored.
+        known.extend(digits.unwrap_or_default());
     }
-
-    fn digit(d: Digit, factor: i64) -> Form {
-        Form { constant: 0, terms: BTreeMap::from([(d, factor)]) }
-    }
-
-    fn plus(mut self, other: &Form, times: i64) -> Option<Form> {
-        self.constant = self.constant.checked_add(other.constant.checked_mul(times)?)?;
-        for (d, f) in &other.terms {
-            let sum = self.terms.get(d).copied().unwrap_or(0).checked_add(f.checked_mul(times)?)?;
-            self.terms.insert(d.clone(), sum);
-        }
-        self.terms.retain(|_, f| *f != 0);
-        Some(self)
-    }
-}
-
-/// The variables of a program that have a form.
-struct Forms<'p> {
-    prog: &'p Program,
-    /// Every assignment, by variable.
-    sets: HashMap<VarId, Vec<(u32, &'p Expr)>>,
-}
-
-/// Largest depth of variables in the definitions of variables.
-const DEPTH: u32 = 16;
-
-impl<'p> Forms<'p> {
-    fn of(prog: &'p Program) -> Forms<'p> {
-        let mut sets: HashMap<VarId, Vec<(u32, &Expr)>> = HashMap::new();
-        for (pc, i) in (0..).zip(&prog.code) {
-            match i {
-                Instr::Set(v, e) => sets.entry(*v).or_default().push((pc, e)),
-                // A value from memory has no form; two assignments outside a loop mark the variable so.
-                Instr::Op { op: Op::Get { var, .. }, .. } => {
-                    sets.entry(*var).or_default().extend([(pc, &Expr::Const(0)), (pc, &Expr::Const(1))]);
-                }
-                _ => {}
-            }
-        }
-        Forms { prog, sets }
-    }
-
-    /// Number of values of a digit; `None` where unknown.
-    fn count(&self, d: &Digit) -> Option<i64> {
-        Some(match d {
-            Digit::ClusterM => self.prog.grid.m,
-            Digit::ClusterN => self.prog.grid.n,
-            Digit::ClusterZ => self.prog.grid.z,
-            Digit::ClusterId => self.prog.grid.len(),
-            Digit::Rank => self.prog.cluster as i64,
-            Digit::OfWarp(_) => self.prog.warps as i64,
-            Digit::Remainder(_, c) => *c,
-            Digit::Turn(v) => {
-                let l = self.prog.loops.iter().find(|l| l.var == Some(*v))?;
-                let (first, step) = self.loop_of(*v)?;
-                let (Form { constant: from, terms }, to) =
-                    (self.form(first, 0)?, self.prog.launch_value(l.bound.as_ref()?)?);
-                if !terms.is_empty() {
-                    return None;
-                }
-                ((to - from).max(0) as u64).div_ceil(step as u64) as i64
-            }
-            Digit::Quotient(..) => return None,
-        })
-    }
-
-    /// First value and step of the variable of a `for` loop.
-    fn loop_of(&self, v: VarId) -> Option<(&'p Expr, i64)> {
-        let [(_, first), (_, next)] = self.sets.get(&v)?.as_slice() else { return None };
-        let Expr::Binary(Binary::Add, pair) = next else { return None };
-        match (&pair.0, &pair.1) {
-            (Expr::Var(x), Expr::Const(step)) if *x == v && *step > 0 => Some((first, *step)),
-            _ => None,
+    // `x / c` and `x % c` together determine x.
+    loop {
+        let pairs: Vec<Form> = known
+            .iter()
+            .filter_map(|d| match d {
+                Digit::Quotient(x, c) if known.contains(&Digit::Remainder(x.clone(), *c)) => Some((**x).clone()),
+                _ => None,
+            })
+            .collect();
+        let before = known.len();
+        pairs.iter().filter_map(|x| forms.told(x, 1)).for_each(|digits| known.extend(digits));
+        if known.len() == before {
+            break;
         }
     }
-
-    fn form(&self, e: &Expr, depth: u32) -> Option<Form> {
-        if depth > DEPTH {
-            return None;
-        }
-        let size = self.prog.cluster as i64;
-        let with_rank = |d: Digit| Form::digit(d, size).plus(&Form::digit(Digit::Rank, 1), 1);
-        match e {
-            Expr::Const(c) => Some(Form::constant(*c)),
-            // A symbol has one value for all CTAs, so its given value counts.
-            Expr::Param(_) => self.prog.launch_value(e).map(Form::constant),
-            Expr::Env(env) => match env {
-                Env::CtaRank => Some(Form::digit(Digit::Rank, 1)),
-                Env::CtaM => with_rank(Digit::ClusterM),
-                Env::CtaId => with_rank(Digit::ClusterId),
-                Env::CtaN | Env::ClusterN => Some(Form::digit(Digit::ClusterN, 1)),
-                Env::CtaZ => Some(Form::digit(Digit::ClusterZ, 1)),
-                Env::ClusterM => Some(Form::digit(Digit::ClusterM, 1)),
-                Env::ClusterId => Some(Form::digit(Digit::ClusterId, 1)),
-                Env::Warp => Some(Form::digit(Digit::OfWarp("warp".into()), 1)),
-                Env::TapeIndex => None,
-            },
-            Expr::Var(v) => match self.sets.get(v)?.as_slice() {
-                [(_, once)] => self.form(once, depth + 1),
-                _ => {
-                    self.prog.loops.iter().find(|l| l.var == Some(*v))?;
-                    let (first, step) = self.loop_of(*v)?;
-                    self.form(first, depth + 1)?.plus(&Form::digit(Digit::Turn(*v), step), 1)
-                }
-            },
-            Expr::Binary(op, pair) => {
-                let of_warp = |e: &Expr| {
-                    let mut only = true;
-                    e.visit(&mut |x| only &= !matches!(x, Expr::Var(_) | Expr::Tape(..)));
-                    e.visit(&mut |x| only &= !matches!(x, Expr::Env(env) if *env != Env::Warp));
-                    only
-                };
-                if matches!(op, Binary::Div | Binary::Rem) && of_warp(e) {
-                    return Some(Form::digit(Digit::OfWarp(format!("{e:?}")), 1));
-                }
-                let (x, y) = (self.form(&pair.0, depth + 1)?, self.form(&pair.1, depth + 1)?);
-                let number = |f: &Form| f.terms.is_empty().then_some(f.constant);
-                match (op, number(&x), number(&y)) {
-                    (Binary::Add, ..) => x.plus(&y, 1),
-                    (Binary::Sub, ..) => x.plus(&y, -1),
-                    (Binary::Mul, _, Some(c)) => Form::default().plus(&x, c),
-                    (Binary::Mul, Some(c), _) => Form::default().plus(&y, c),
-                    (Binary::Div, _, Some(1)) => Some(x),
-                    (Binary::Div, _, Some(c)) if c > 1 => Some(Form::digit(Digit::Quotient(Box::new(x), c), 1)),
-                    (Binary::Rem, _, Some(c)) if c > 1 => Some(Form::digit(Digit::Remainder(Box::new(x), c), 1)),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-
-    /// The digits that a number determines, if it determines all of its digits. `width` is the length of a range that
-    /// starts at the number.
-    fn told(&self, f: &Form, width: i64) -> Option<BTreeSet<Digit>> {
-        // A digit that is always 0 is always determined.
-        let counts = f.terms.iter().filter(|(d, _)| self.count(d) != Some(1));
-        let mut terms: Vec<(i64, &Digit)> = counts.map(|(d, f)| (f.abs(), d)).collect();
-        terms.sort();
-        let mut span = Some(width);
-        for (factor, d) in &terms {
-            // Beyond a digit without a known end, nothing is determined.
-            if *factor < span? {
-                return None;
-            }
-            span = self.count(d).and_then(|n| span?.checked_add(factor.checked_mul(n.max(1) - 1)?));
-        }
-        Some(terms.into_iter().map(|(_, d)| d.clone()).collect())
-    }
-
-    /// Whether the block of a place determines the CTA.
-    fn tell_the_cta(&self, place: &Place) -> bool {
-        let o = &self.prog.objects[place.obj as usize];
-        let width = |axis: usize| if place.elements { o.block[axis] } else { 1 };
-        let mut known: BTreeSet<Digit> = BTreeSet::new();
-        for (axis, e) in place.at.iter().enumerate() {
-            let digits = self.form(e, 0).and_then(|f| self.told(&f, width(axis)));
-            // A coordinate that determines nothing is ignored.
-            known.extend(digits.unwrap_or_default());
-        }
-        // `x / c` and `x % c` together determine x.
-        loop {
-            let pairs: Vec<Form> = known
-                .iter()
-                .filter_map(|d| match d {
-                    Digit::Quotient(x, c) if known.contains(&Digit::Remainder(x.clone(), *c)) => Some((**x).clone()),
-                    _ => None,
-                })
-                .collect();
-            let before = known.len();
-            pairs.iter().filter_map(|x| self.told(x, 1)).for_each(|digits| known.extend(digits));
-            if known.len() == before {
-                break;
-            }
-        }
-        let has = |d: Digit| known.contains(&d) || self.count(&d) == Some(1);
-        let cluster = has(Digit::ClusterId) || has(Digit::ClusterM) && has(Digit::ClusterN) && has(Digit::ClusterZ);
-        cluster && has(Digit::Rank)
-    }
+    let has = |d: Digit| known.contains(&d) || forms.count(&d) == Some(1);
+    let cluster = has(Digit::ClusterId) || has(Digit::ClusterM) && has(Digit::ClusterN) && has(Digit::ClusterZ);
+    Told { cluster, rank: has(Digit::Rank), linear }
 }
 
 /// The stores of the CTAs of the given grid, as far as they were listed.

@@ -58,6 +58,7 @@
 mod assumed;
 mod budget;
 mod certificate;
+mod coordinates;
 mod counterexample;
 mod cta;
 mod execution;
@@ -71,6 +72,7 @@ mod prove;
 mod registers;
 mod repair;
 mod search;
+mod sizes;
 
 use warpline_sim::ir::{Program, Site};
 use warpline_sim::protocol::Rules;
@@ -92,6 +94,7 @@ pub use properties::{Property, properties};
 pub use repair::redundancy::{Need, Redundancy, Removal, redundancy};
 pub use repair::{Allowed, RepairReport, Suggestion, Value, suggest};
 pub use search::{Move, SearchReport, SearchResult, Settings, search, search_every};
+pub use sizes::any_size;
 
 /// The method and the limits of a verification.
 #[derive(Clone, Copy, Debug)]
@@ -219,9 +222,30 @@ pub struct Verdict {
     pub(crate) open: bool,
     /// The conclusion for each cell, and its basis.
     pub basis: Vec<certificate::DecidedCell>,
+    /// Parameters for all of whose values the verdict holds, because they only set dimensions of the grid and extents of
+    /// global matrices. The cell of the basis is then of the program of any size ([`Program::of_any_size`]).
+    pub sizes: Vec<String>,
 }
 
 impl Verdict {
+    /// A verdict before its first run.
+    pub(crate) fn new() -> Verdict {
+        Verdict {
+            outcome: Outcome::Proved,
+            violation: None,
+            notes: Vec::new(),
+            classes: Vec::new(),
+            steps: 0,
+            period: None,
+            turns: None,
+            reads: (0, 0),
+            searched: None,
+            open: false,
+            basis: Vec::new(),
+            sizes: Vec::new(),
+        }
+    }
+
     /// Whether the outcome is decided without a fault.
     pub fn holds(&self) -> bool {
         matches!(self.outcome, Outcome::Proved | Outcome::Bounded { .. })
@@ -233,7 +257,7 @@ impl Verdict {
             return false;
         }
         match (&self.outcome, &other.outcome) {
-            (Outcome::Proved, _) => true,
+            (Outcome::Proved, _) => other.sizes.iter().all(|name| self.sizes.contains(name)),
             (Outcome::Bounded { trips: a, .. }, Outcome::Bounded { trips: b, .. }) => match (a, b) {
                 (Some(a), Some(b)) => a.0 <= b.0 && a.1.is_none_or(|a| b.1.is_some_and(|b| a >= b)),
                 (a, b) => a == b,
@@ -266,9 +290,8 @@ impl std::fmt::Debug for VariedLoops<'_> {
     }
 }
 
-/// Decides a kernel for all values of its symbols that can be varied. A bound program is decided as given.
-pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
-    let program = &induction::normal_form(program);
+/// Calls `f` with the kernel and its varied loops, and with their trip counts if there are any.
+pub(crate) fn with_loops<T>(program: &Program, f: impl FnOnce(&Program, VariedLoops<'_>, Option<&Trips>) -> T) -> T {
     let trips = Trips::find(program);
     let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
     let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));
@@ -278,14 +301,31 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
         turns: trips.as_ref().filter(|t| t.turns()).map(|_| &turns as AtTurns<'_>),
         sequential: trips.as_ref().filter(|t| t.sequential()).map(|_| &both as AtTurns<'_>),
     };
-    let (mut v, fixed) = match &trips {
-        Some(trips) => (verify_varied(trips.given(), at, rules, options), trips.fixed().to_vec()),
-        None => (
-            verify_varied(&program.bind(), at, rules, options),
-            induction::trip_count::fixed(program, &Default::default()),
-        ),
-    };
-    let whiles = trips.is_none() && !program.symbols.is_empty() && program.loops.iter().any(|l| l.bound.is_none());
+    match &trips {
+        Some(trips) => f(trips.given(), at, Some(trips)),
+        None => f(&program.bind(), at, None),
+    }
+}
+
+/// Decides a kernel for all values of its symbols that can be varied. A bound program is decided as given.
+pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
+    let program = &induction::normal_form(program);
+    let budget = &Budget::new(&options);
+    if options.engine != Engine::Search
+        && let Some(v) = sizes::prove(program, rules, options, budget)
+    {
+        return v;
+    }
+    let (mut v, fixed, varied, apart) = with_loops(program, |given, at, trips| {
+        let fixed = match trips {
+            Some(trips) => trips.fixed().to_vec(),
+            None => induction::trip_count::fixed(program, &Default::default()),
+        };
+        let v = verify_varied(given, at, (rules, budget), options);
+        let apart = if v.outcome == Outcome::Proved { global_stores::apart_as_given(given) } else { None };
+        (v, fixed, trips.is_some(), apart)
+    });
+    let whiles = !varied && !program.symbols.is_empty() && program.loops.iter().any(|l| l.bound.is_none());
     if let (Outcome::Proved, true) = (&v.outcome, whiles) {
         let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
         v.outcome = Outcome::Bounded { trips: None, why };
@@ -293,7 +333,10 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
     // Loops whose trip count the given values fix.
     if let (Outcome::Proved, Some((line, values))) = (&v.outcome, fixed.first()) {
         let why = format!("the loop at line {line} is checked with its given trip count only ({values})");
-        v.outcome = Outcome::Bounded { trips: trips.as_ref().map(|_| (0, None)), why };
+        v.outcome = Outcome::Bounded { trips: varied.then_some((0, None)), why };
+    }
+    if let (Outcome::Proved, Some(why)) = (&v.outcome, apart) {
+        v.outcome = Outcome::Bounded { trips: None, why };
     }
     if v.holds()
         && let Some(x) = global_stores::stored_twice(&program.bind(), rules)
@@ -308,22 +351,9 @@ pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
 }
 
 /// Decides a kernel for all loops that are varied.
-fn verify_varied(given: &Program, at: VariedLoops<'_>, rules: Rules, options: Options) -> Verdict {
-    let mut v = Verdict {
-        outcome: Outcome::Proved,
-        violation: None,
-        notes: Vec::new(),
-        classes: Vec::new(),
-        steps: 0,
-        period: None,
-        turns: None,
-        reads: (0, 0),
-        searched: None,
-        open: false,
-        basis: Vec::new(),
-    };
+fn verify_varied(given: &Program, at: VariedLoops<'_>, (rules, budget): (Rules, &Budget), options: Options) -> Verdict {
+    let mut v = Verdict::new();
     let mut classes = Vec::new();
-    let budget = &Budget::new(&options);
     if options.engine == Engine::Search {
         classes = prove::short_runs(given, at, (rules, budget), options);
         v.classes = classes.iter().map(|c| c.name.clone()).collect();

@@ -198,6 +198,35 @@ pub(crate) fn decide(
     Ok(why.map_or(Reach::All, |why| Reach::Only(trips, why)))
 }
 
+/// The end of an attempt to decide a kernel by one run for its whole grid.
+pub(crate) enum Alike {
+    /// Proved for every CTA.
+    Proved,
+    /// A number distinguishes CTAs.
+    ToldApart,
+    /// Not proved.
+    Other,
+}
+
+/// Decides a kernel by one cell, its whole grid.
+pub(crate) fn alike(
+    given: &Program,
+    at: VariedLoops<'_>,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+    v: &mut Verdict,
+) -> Alike {
+    let Some(class) = Cells::of(given).next() else { return Alike::Other };
+    let run = ClassRun { place: class.place.clone(), ..ClassRun::of_cluster(given, rules, class.id, options, budget) };
+    let reach = one(&run, at, &class, v);
+    if class.place.as_ref().is_none_or(|place| place.obstacle().is_some()) {
+        return Alike::ToldApart;
+    }
+    let within = budget.check().is_ok();
+    v.classes.push(class.name);
+    if matches!(reach, Ok(Reach::All)) && within { Alike::Proved } else { Alike::Other }
+}
+
 /// Largest grid whose clusters all run, where tiles are handed out: each cluster may take all later tiles.
 const FEW: i64 = 64;
 /// Largest trip count at which they run.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpline_scenarios::{Inputs, Text};
-use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program};
+use warpline_sim::ir::Program;
 
 /// The lowered kernels of a sweep.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Lowered {
         let free = symbolic.symbols.iter().filter(|s| s.definition.is_none());
         let values: Vec<(&str, i64)> =
             free.filter_map(|s| Some((s.name.as_str(), *inputs.set.get(&s.name)?))).collect();
-        symbolic.with(&values).filter(steps_count_up).map(|program| program.bind())
+        symbolic.with(&values).map(|program| program.bind())
     }
 
     /// The kernel with symbols for counting parameters; the values of all other parameters are those of the inputs.
@@ -86,18 +86,6 @@ impl Lowered {
     fn programs(&self) -> usize {
         self.locked().values().map(|shapes| shapes.programs.len()).sum()
     }
-}
-
-/// Largest step of a loop that lowering accepts.
-const STEP: i64 = 1 << 31;
-
-/// Whether lowering accepts the step of each loop. `Program::with` checks all other numbers, but not these.
-fn steps_count_up(program: &Program) -> bool {
-    let step = |l: &Loop| match program.code.get((l.end as usize).wrapping_sub(2)) {
-        Some(Instr::Set(_, Expr::Binary(Binary::Add, p))) => program.launch_value(&p.1),
-        _ => None,
-    };
-    program.loops.iter().filter(|l| l.var.is_some()).all(|l| step(l).is_some_and(|step| (1..=STEP).contains(&step)))
 }
 
 #[cfg(test)]

@@ -21,9 +21,15 @@ pub struct Kernel {
     pub text: String,
 }
 
+/// Seeds from this one on are kernels of [`Family::Sizes`], so that older seeds keep their meaning.
+pub const SIZES: u64 = 1 << 32;
+
 /// The kernel of a seed. Families take turns.
 pub fn kernel(seed: u64) -> Kernel {
-    let family = Family::ALL[(seed % Family::ALL.len() as u64) as usize];
+    let family = match seed {
+        SIZES.. => Family::Sizes,
+        _ => Family::ALL[(seed % Family::ALL.len() as u64) as usize],
+    };
     let mut dice = Dice::new(seed);
     let text = family.template(&mut dice).write(&mut dice);
     Kernel { family, seed, text }

@@ -5,6 +5,7 @@
 
 mod alike;
 mod schedule;
+mod stores;
 mod subject;
 
 use std::collections::BTreeSet;
@@ -184,6 +185,9 @@ impl Subject {
         many: bool,
         left: &mut u64,
     ) -> Result<Option<(i64, String)>, OutOfBudget> {
+        if let Some(fault) = stores::stored_twice(prog, self.rules) {
+            return Ok(Some(fault));
+        }
         let n = prog.grid.len();
         // If only tiles depend on the CTA, the first, the last and one in between stand for all.
         let few = |c: i64| c > 0 && c + 1 < n && c != n / 2;
@@ -247,6 +251,9 @@ impl Subject {
     /// The fault at one point that a verdict names; `cluster` where it names one.
     pub fn replay(&self, values: &Values, cluster: Option<i64>) -> Option<Fault> {
         let prog = self.compile(values)?;
+        if let Some((cluster, what)) = stores::stored_twice(&prog, self.rules) {
+            return Some(Fault { values: values.clone(), cluster, what });
+        }
         let clusters = cluster.map_or(0..prog.grid.len(), |c| c..c + 1);
         clusters.into_iter().find_map(|cluster| {
             let mut left = 2 * BUDGET;

@@ -15,6 +15,7 @@ mod eval;
 mod execution;
 mod expr;
 mod op;
+mod sizes;
 mod symbols;
 mod uses;
 
@@ -26,6 +27,7 @@ pub use op::{
     ArrivalsPer, BarRef, BarrierCta, CounterAct, CounterRef, Exact, Fence, Instructions, MemOrder, MmaKind, MoveKind,
     Op, Operand, Order, Part, Phase, Place, Scope, Selection, Writes,
 };
+pub use sizes::ANY_EXTENT;
 pub use symbols::{Forms, ParamId, Symbol};
 pub use uses::{ExprUse, each, each_mut};
 

@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::eval::Launch;
+use super::sizes::ANY_EXTENT;
 use super::uses::each_mut;
-use super::{Binary, Class, Expr, Instr, Pc, Program, TapeId};
+use super::{Binary, Class, Expr, Instr, Loop, Pc, Program, TapeId};
 
 /// Index into [`Program::symbols`].
 pub type ParamId = u16;
@@ -38,7 +39,9 @@ pub struct Forms {
 }
 
 /// Largest dimension of a grid.
-const GRID: i64 = 1 << 20;
+pub(super) const GRID: i64 = 1 << 20;
+/// Largest step of a loop.
+const STEP: i64 = 1 << 31;
 /// Largest extent of a matrix.
 const EXTENT: i64 = 1 << 27;
 
@@ -54,8 +57,8 @@ impl Program {
     }
 
     /// The same kernel with other values of some symbols. `None` where a name is no symbol, or where the kernel refuses
-    /// the values (`require`, extents out of range, arithmetic). A `let` that is given a value keeps this value
-    /// whatever its definition computes, and the program is marked [`Program::loose`].
+    /// the values (`require`, extents out of range, a loop's step below 1, arithmetic). A `let` that is given a value
+    /// keeps this value whatever its definition computes, and the program is marked [`Program::loose`].
     pub fn with(&self, values: &[(&str, i64)]) -> Option<Program> {
         let mut next = self.clone();
         let mut given = vec![None; next.symbols.len()];
@@ -80,7 +83,7 @@ impl Program {
     }
 
     /// Recomputes the numbers that depend on the values of symbols.
-    fn settle(&mut self) -> Option<()> {
+    pub(super) fn settle(&mut self) -> Option<()> {
         let forms = std::mem::take(&mut self.forms);
         let settled = self.settle_by(&forms);
         self.forms = forms;
@@ -100,12 +103,20 @@ impl Program {
         }
         for (i, form) in forms.extents.iter().enumerate() {
             let Some([rows, cols]) = form else { continue };
-            let extent = |e: &Expr| self.launch_value(e).filter(|n| (1..=EXTENT).contains(n));
+            // Only a program for any size has this constant.
+            let any = |e: &Expr| (*e == Expr::Const(ANY_EXTENT)).then_some(ANY_EXTENT);
+            let given = |e: &Expr| self.launch_value(e).filter(|n| (1..=EXTENT).contains(n));
+            let extent = |e: &Expr| any(e).or_else(|| given(e));
             let [rows, cols] = [extent(rows)?, extent(cols)?];
             let o = &mut self.objects[i];
             debug_assert_eq!(o.class, Class::Global);
             (o.rows, o.cols) = (rows, cols);
-            (o.row_cuts, o.col_cuts) = (vec![0, rows as u32], vec![0, cols as u32]);
+            let cuts = |end: i64| vec![0, u32::try_from(end).unwrap_or(u32::MAX)];
+            (o.row_cuts, o.col_cuts) = (cuts(rows), cuts(cols));
+        }
+        let steps = self.loops.iter().filter_map(|l| self.step(l));
+        if !steps.map(|e| self.launch_value(e)).all(|step| step.is_some_and(|step| (1..=STEP).contains(&step))) {
+            return None;
         }
         let symbols = &self.symbols;
         for (name, value) in self.params.iter_mut().chain(&mut self.lets) {
@@ -114,6 +125,17 @@ impl Program {
             }
         }
         Some(())
+    }
+
+    /// The step of a `for` loop, if symbols and constants determine the step.
+    fn step(&self, l: &Loop) -> Option<&Expr> {
+        let var = l.var?;
+        match self.code.get((l.end as usize).checked_sub(2)?) {
+            Some(Instr::Set(v, Expr::Binary(Binary::Add, p))) if *v == var && p.0 == Expr::Var(var) => {
+                Some(&p.1).filter(|step| step.is_launch_constant())
+            }
+            _ => None,
+        }
     }
 
     /// For each instruction, whether an agent can reach it with the current values of the symbols. A branch that these

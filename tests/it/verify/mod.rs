@@ -16,6 +16,7 @@ mod peers;
 mod registers;
 mod rows;
 mod scenarios;
+mod sizes;
 mod spin;
 mod time_order;
 mod turns;

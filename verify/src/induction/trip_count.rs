@@ -213,8 +213,7 @@ impl Outer {
             let value = prog.symbols[symbol as usize].value;
             Outer { symbol, step, value, bound, den, handed: false }
         };
-        let mut of = BTreeSet::new();
-        roots(prog, &Expr::Param(symbol), &mut of);
+        let of = prog.parameters_of(&Expr::Param(symbol));
         // A `let` is varied itself if a parameter in its definition has no other use. If not, the parameter is varied, if
         // the `let` depends on one only.
         let used = used(prog, symbol);
@@ -239,18 +238,6 @@ fn plus_constant(e: &Expr) -> Option<(ParamId, i64)> {
     }
 }
 
-/// Parameters that an expression depends on.
-fn roots(prog: &Program, e: &Expr, list: &mut BTreeSet<ParamId>) {
-    e.visit(&mut |x| {
-        if let Expr::Param(q) = x {
-            match &prog.symbols[*q as usize].definition {
-                Some(e) => roots(prog, e, list),
-                None => drop(list.insert(*q)),
-            }
-        }
-    });
-}
-
 /// Parameters that the code reads other than through a symbol.
 fn used(prog: &Program, but: ParamId) -> BTreeSet<ParamId> {
     let mut list = BTreeSet::new();
@@ -258,7 +245,7 @@ fn used(prog: &Program, but: ParamId) -> BTreeSet<ParamId> {
         each(prog, i, &mut |_, e| {
             e.visit(&mut |x| {
                 if matches!(x, Expr::Param(q) if *q != but) {
-                    roots(prog, x, &mut list);
+                    list.extend(prog.parameters_of(x));
                 }
             });
         });
@@ -273,7 +260,7 @@ fn counts(prog: &Program, p: ParamId) -> bool {
     for i in &prog.code {
         each(prog, i, &mut |what, e| {
             if what != ExprUse::Guard {
-                roots(prog, e, &mut other);
+                other.extend(prog.parameters_of(e));
             }
         });
     }
@@ -309,8 +296,7 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
         if matches!(bound, Expr::Param(q) if varied.contains(q)) {
             continue;
         }
-        let mut of = BTreeSet::new();
-        roots(prog, bound, &mut of);
+        let of = prog.parameters_of(bound);
         // Beside a varied loop, a value that also says where or how far is part of the design, and the verdict lists it.
         // The symbols of a compiled kernel stand for any launch, and none of them is a design.
         let design = |q: ParamId| !varied.is_empty() && !counts(prog, q) && !prog.opaque_globals;

@@ -4,11 +4,13 @@ mod buffer;
 mod cluster;
 mod loops;
 mod ring;
+mod sizes;
 
 use buffer::{buffered, coordinates, variables};
 use cluster::{cluster, handed, multicast};
 use loops::{any, bounds, extent, nested, persistent, sequential};
 use ring::{groups, ring, skipping};
+use sizes::sizes;
 
 use super::bodies::Loops;
 use super::guard::Scope;
@@ -52,10 +54,12 @@ pub enum Family {
     Multicast,
     /// Tiles that `clc` hands out at run time.
     Handed,
+    /// Parameters that set the grid and the ends of matrices, with stores of output.
+    Sizes,
 }
 
 impl Family {
-    /// All families, in the order in which seeds use them.
+    /// The families that take turns, in the order in which seeds use them; all but [`Family::Sizes`].
     pub const ALL: [Family; 17] = [
         Family::Buffer,
         Family::Cells,
@@ -116,6 +120,7 @@ impl Family {
             Family::Extent => extent(dice),
             Family::Multicast => multicast(dice),
             Family::Handed => handed(dice),
+            Family::Sizes => sizes(dice),
         }
     }
 }

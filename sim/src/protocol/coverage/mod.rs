@@ -7,7 +7,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{Class, Instr, MoveKind, ObjId, Op};
+use crate::ir::{ANY_EXTENT, Class, Instr, MoveKind, ObjId, Op};
 
 use super::footprint::{Footprint, TileKey};
 use super::global::Rect;
@@ -178,6 +178,12 @@ impl World<'_> {
             self.find(Code::SumBlocks, a, pc, message, None);
             return;
         }
+        if r.extent == ANY_EXTENT {
+            let message =
+                format!("adds blocks of `{}`, whose number the grid does not determine", self.dim_name(r.dim));
+            self.find(Code::SumBlocks, a, pc, message, None);
+            return;
+        }
         if r.left.0 >= r.extent && ![x.obj, y.obj].iter().all(|obj| self.zero_filled(*obj)) {
             let message = format!(
                 "multiplies elements {}..{} of `{}`, which has {}: what was loaded there is not of the matrix",
@@ -330,6 +336,9 @@ impl World<'_> {
     /// Whether a matrix has several times the elements of a product along one axis, as rows or planes of partial sums.
     fn for_partial_sums(&self, obj: ObjId, [m, n]: [i64; 2]) -> bool {
         let o = &self.prog.objects[obj as usize];
+        if [o.rows, o.cols, m, n].contains(&ANY_EXTENT) {
+            return false;
+        }
         let times = |end: i64, part: i64| part > 0 && end % part == 0 && end / part > 1;
         let of = |m, n| o.rows == m && times(o.cols, n) || o.cols == n && times(o.rows, m);
         of(m, n) || of(n, m)

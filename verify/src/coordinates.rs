@@ -1,0 +1,224 @@
+//! Coordinates of blocks as functions of the CTA's place: `constant + sum of factor * digit`.
+//!
+//! A digit is a coordinate of the CTA, the number of a loop's iteration, or a part of the warp index. Each digit counts
+//! from 0 on, up to an end that may be known.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use warpline_sim::ir::{Binary, Env, Expr, Instr, Op, Program, VarId};
+
+/// A part of a coordinate.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Digit {
+    ClusterM,
+    ClusterN,
+    ClusterZ,
+    ClusterId,
+    Rank,
+    /// The number of a loop's iteration, by the loop's variable.
+    Turn(VarId),
+    /// A term that depends only on the warp and is at most the warp index, as text.
+    OfWarp(String),
+    /// The number of a copy of the statement, of as many copies: members of a role may have a copy each.
+    Copy(i64),
+    /// `x / c` and `x % c`.
+    Quotient(Box<Form>, i64),
+    Remainder(Box<Form>, i64),
+}
+
+/// `constant + sum of factor * digit`, with each digit from 0 on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Form {
+    pub(crate) constant: i64,
+    pub(crate) terms: BTreeMap<Digit, i64>,
+}
+
+impl Form {
+    fn constant(constant: i64) -> Form {
+        Form { constant, terms: BTreeMap::new() }
+    }
+
+    fn digit(d: Digit, factor: i64) -> Form {
+        Form { constant: 0, terms: BTreeMap::from([(d, factor)]) }
+    }
+
+    fn plus(mut self, other: &Form, times: i64) -> Option<Form> {
+        self.constant = self.constant.checked_add(other.constant.checked_mul(times)?)?;
+        for (d, f) in &other.terms {
+            let sum = self.terms.get(d).copied().unwrap_or(0).checked_add(f.checked_mul(times)?)?;
+            self.terms.insert(d.clone(), sum);
+        }
+        self.terms.retain(|_, f| *f != 0);
+        Some(self)
+    }
+}
+
+/// One form for the copies of a coordinate: their forms are equal but for a constant, which grows by the same number from
+/// each copy to the next. `None` where they differ otherwise.
+pub(crate) fn of_copies(forms: &[Form]) -> Option<Form> {
+    let (first, rest) = forms.split_first()?;
+    if rest.iter().all(|f| f == first) {
+        return Some(first.clone());
+    }
+    if rest.iter().all(|f| f.terms == first.terms) {
+        let by = rest[0].constant.checked_sub(first.constant)?;
+        let even = forms.windows(2).all(|two| two[1].constant.checked_sub(two[0].constant) == Some(by));
+        return even.then(|| first.clone().plus(&Form::digit(Digit::Copy(forms.len() as i64), by), 1))?;
+    }
+    // The copies differ inside of one quotient or remainder.
+    let inner = |f: &Form| match f.terms.iter().collect::<Vec<_>>()[..] {
+        [(Digit::Quotient(x, c), factor)] if f.constant == 0 => Some((false, (**x).clone(), *c, *factor)),
+        [(Digit::Remainder(x, c), factor)] if f.constant == 0 => Some((true, (**x).clone(), *c, *factor)),
+        _ => None,
+    };
+    let all: Vec<_> = forms.iter().map(inner).collect::<Option<_>>()?;
+    let (rem, _, c, factor) = all[0].clone();
+    if all.iter().any(|x| (x.0, x.2, x.3) != (rem, c, factor)) {
+        return None;
+    }
+    let x = Box::new(of_copies(&all.into_iter().map(|x| x.1).collect::<Vec<_>>())?);
+    Some(Form::digit(if rem { Digit::Remainder(x, c) } else { Digit::Quotient(x, c) }, factor))
+}
+
+/// The variables of a program that have a form.
+pub(crate) struct Forms<'p> {
+    pub(crate) prog: &'p Program,
+    /// Every assignment, by variable.
+    sets: HashMap<VarId, Vec<(u32, &'p Expr)>>,
+}
+
+/// Largest depth of variables in the definitions of variables.
+const DEPTH: u32 = 16;
+
+impl<'p> Forms<'p> {
+    pub(crate) fn of(prog: &'p Program) -> Forms<'p> {
+        let mut sets: HashMap<VarId, Vec<(u32, &Expr)>> = HashMap::new();
+        for (pc, i) in (0..).zip(&prog.code) {
+            match i {
+                Instr::Set(v, e) => sets.entry(*v).or_default().push((pc, e)),
+                // A value from memory has no form; two assignments outside a loop mark the variable so.
+                Instr::Op { op: Op::Get { var, .. }, .. } => {
+                    sets.entry(*var).or_default().extend([(pc, &Expr::Const(0)), (pc, &Expr::Const(1))]);
+                }
+                _ => {}
+            }
+        }
+        Forms { prog, sets }
+    }
+
+    /// Number of values of a digit; `None` where unknown.
+    pub(crate) fn count(&self, d: &Digit) -> Option<i64> {
+        Some(match d {
+            Digit::ClusterM => self.prog.grid.m,
+            Digit::ClusterN => self.prog.grid.n,
+            Digit::ClusterZ => self.prog.grid.z,
+            Digit::ClusterId => self.prog.grid.len(),
+            Digit::Rank => self.prog.cluster as i64,
+            Digit::OfWarp(_) => self.prog.warps as i64,
+            Digit::Copy(n) => *n,
+            Digit::Remainder(_, c) => *c,
+            Digit::Turn(v) => {
+                let l = self.prog.loops.iter().find(|l| l.var == Some(*v))?;
+                let (first, step) = self.loop_of(*v)?;
+                // A bound that a proof varies is no constant.
+                let (Form { constant: from, terms }, to) = (self.form(first, 0)?, l.bound.as_ref()?.constant()?);
+                if !terms.is_empty() {
+                    return None;
+                }
+                ((to - from).max(0) as u64).div_ceil(step as u64) as i64
+            }
+            Digit::Quotient(..) => return None,
+        })
+    }
+
+    /// First value and step of the variable of a `for` loop.
+    fn loop_of(&self, v: VarId) -> Option<(&'p Expr, i64)> {
+        let [(_, first), (_, next)] = self.sets.get(&v)?.as_slice() else { return None };
+        let Expr::Binary(Binary::Add, pair) = next else { return None };
+        match (&pair.0, &pair.1) {
+            (Expr::Var(x), Expr::Const(step)) if *x == v && *step > 0 => Some((first, *step)),
+            _ => None,
+        }
+    }
+
+    /// The form of a coordinate; `None` without a form. A value that a proof varies has none.
+    pub(crate) fn of_coordinate(&self, e: &Expr) -> Option<Form> {
+        self.form(e, 0)
+    }
+
+    fn form(&self, e: &Expr, depth: u32) -> Option<Form> {
+        if depth > DEPTH {
+            return None;
+        }
+        let size = self.prog.cluster as i64;
+        let with_rank = |d: Digit| Form::digit(d, size).plus(&Form::digit(Digit::Rank, 1), 1);
+        match e {
+            Expr::Const(c) => Some(Form::constant(*c)),
+            Expr::Env(env) => match env {
+                Env::CtaRank => Some(Form::digit(Digit::Rank, 1)),
+                Env::CtaM => with_rank(Digit::ClusterM),
+                Env::CtaId => with_rank(Digit::ClusterId),
+                Env::CtaN | Env::ClusterN => Some(Form::digit(Digit::ClusterN, 1)),
+                Env::CtaZ => Some(Form::digit(Digit::ClusterZ, 1)),
+                Env::ClusterM => Some(Form::digit(Digit::ClusterM, 1)),
+                Env::ClusterId => Some(Form::digit(Digit::ClusterId, 1)),
+                Env::Warp => Some(Form::digit(Digit::OfWarp("warp".into()), 1)),
+                Env::TapeIndex => None,
+            },
+            Expr::Var(v) => match self.sets.get(v)?.as_slice() {
+                [(_, once)] => self.form(once, depth + 1),
+                _ => {
+                    self.prog.loops.iter().find(|l| l.var == Some(*v))?;
+                    let (first, step) = self.loop_of(*v)?;
+                    self.form(first, depth + 1)?.plus(&Form::digit(Digit::Turn(*v), step), 1)
+                }
+            },
+            Expr::Binary(op, pair) => {
+                if matches!(op, Binary::Div | Binary::Rem) && of_warp(e) {
+                    return Some(Form::digit(Digit::OfWarp(format!("{e:?}")), 1));
+                }
+                let (x, y) = (self.form(&pair.0, depth + 1)?, self.form(&pair.1, depth + 1)?);
+                let number = |f: &Form| f.terms.is_empty().then_some(f.constant);
+                match (op, number(&x), number(&y)) {
+                    (Binary::Add, ..) => x.plus(&y, 1),
+                    (Binary::Sub, ..) => x.plus(&y, -1),
+                    (Binary::Mul, _, Some(c)) => Form::default().plus(&x, c),
+                    (Binary::Mul, Some(c), _) => Form::default().plus(&y, c),
+                    (Binary::Div, _, Some(1)) => Some(x),
+                    (Binary::Div, _, Some(c)) if c > 1 => Some(Form::digit(Digit::Quotient(Box::new(x), c), 1)),
+                    (Binary::Rem, _, Some(c)) if c > 1 => Some(Form::digit(Digit::Remainder(Box::new(x), c), 1)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The digits that a number determines, if it determines all of its digits. `width` is the length of a range that
+    /// starts at the number.
+    pub(crate) fn told(&self, f: &Form, width: i64) -> Option<BTreeSet<Digit>> {
+        // A digit that is always 0 is always determined.
+        let counts = f.terms.iter().filter(|(d, _)| self.count(d) != Some(1));
+        let mut terms: Vec<(i64, &Digit)> = counts.map(|(d, f)| (f.abs(), d)).collect();
+        terms.sort();
+        let mut span = Some(width);
+        for (factor, d) in &terms {
+            // Beyond a digit without a known end, nothing is determined.
+            if *factor < span? {
+                return None;
+            }
+            span = self.count(d).and_then(|n| span?.checked_add(factor.checked_mul(n.max(1) - 1)?));
+        }
+        Some(terms.into_iter().map(|(_, d)| d.clone()).collect())
+    }
+}
+
+/// Whether an expression is the warp index, or less by differences, quotients and remainders with constants.
+fn of_warp(e: &Expr) -> bool {
+    match e {
+        Expr::Env(Env::Warp) => true,
+        Expr::Binary(Binary::Div | Binary::Rem, p) => of_warp(&p.0) && p.1.constant().is_some_and(|c| c > 0),
+        Expr::Binary(Binary::Sub, p) => of_warp(&p.0) && p.1.constant().is_some_and(|c| c >= 0),
+        _ => false,
+    }
+}
