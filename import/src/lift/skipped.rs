@@ -21,7 +21,7 @@ use super::merge::{Merged, MergedKind, Set, each_term};
 use super::shared::Shared;
 
 /// Stands before the condition in the address of the word that counts the iterations that do something.
-const KEPT: i64 = 1 << 58;
+const KEPT: i64 = 1 << 57;
 
 /// The tree with loops over the iterations that do something.
 pub(super) fn without_skipped(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
