@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 book=target/book
 rm -rf "$book"
 mkdir -p "$book/src"
-git ls-files -z '*.md' 'LICENSE-*' 'docs/pictures/*' | xargs -0 cp --parents --target-directory "$book/src"
+git ls-files -z '*.md' 'LICENSE-*' 'docs/pictures/*' 'docs/notebooks/*' | xargs -0 cp --parents --target-directory "$book/src"
 mv "$book/src/docs/SUMMARY.md" "$book/src/SUMMARY.md"
 # Links of the summary start in docs/.
 sed -i -e 's#](\([a-z]\)#](docs/\1#' -e 's#](\.\./#](#' "$book/src/SUMMARY.md"

@@ -9,11 +9,12 @@ use std::sync::atomic::AtomicBool;
 use clap::FromArgMatches;
 use warpline_api::draw::{self, ChartOptions, Format};
 use warpline_api::{Error, OnProgress, ProofOptions, Request, Second, Sources, Status, load};
+use warpline_study::sweep::Part;
 
 use crate::cli::{self, Command};
-use crate::commands::{gantt, report, sweep};
+use crate::commands::{gantt, merge, plan, report, sweep};
 use crate::console::Paint;
-use crate::{diagnose, json, json_compare, json_error, json_sweep, json_verify, json_whatif, show};
+use crate::{diagnose, json, json_compare, json_error, json_plan, json_sweep, json_verify, json_whatif, show};
 
 /// What a command found.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ pub struct Answer {
 /// Text without colors.
 const PLAIN: Paint = Paint { color: false };
 
-/// Answers a command line: `run`, `verify` of one kernel, `barriers`, `sweep`, `compare`, `whatif`, `gantt` or `report`.
-/// `args` starts with the program's name. No output file is written. `stop` ends a sweep early.
+/// Answers a command line: `run`, `verify` of one kernel, `barriers`, `sweep`, `merge`, `compare`, `whatif`, `plan`,
+/// `gantt` or `report`. `args` starts with the program's name. No output file is written. `stop` ends a sweep early.
 ///
 /// # Errors
 /// As for the command, arguments that the command does not have, and other commands.
@@ -66,11 +67,14 @@ pub fn answer(
             request.request.texts = texts.clone();
             request.stop = Some(stop.clone());
             let part = warpline_api::sweep(&request, progress)?;
-            let metrics = sweep::metrics(&part, &args.output.metric)?;
-            let text = show::sweep(&part, &metrics, args.output.metric.len() > 1, PLAIN);
-            // More than two varied names have no picture.
-            let bytes = draw::sweep(&part, &metrics[0], Format::Svg).unwrap_or_default();
-            Ok(Answer { status: sweep::status(&part), text, json: json_sweep::sweep(&part)?, bytes })
+            swept(&part, &args.output.metric)
+        }
+        Command::Merge(args) => swept(&merge::joined(args)?, &args.output.metric),
+        Command::Plan(args) => {
+            let subject = load(&with_texts(plan::request(args)))?;
+            let found = warpline_api::plan(&subject, &plan::options(args), progress)?;
+            let (text, json) = (show::plan(&subject, &found, PLAIN), json_plan::plan(&subject, &found)?);
+            Ok(Answer { status: plan::status(&found), text, json, bytes: Vec::new() })
         }
         Command::Compare(args) => {
             let second = Second { scenario: &args.with, settings: &args.with_set, schedule: None };
@@ -117,6 +121,16 @@ pub fn answer(
         }
         _ => Err(Error::new("this command has no answer as a value; run `warpline`")),
     }
+}
+
+/// The answer of a sweep, or of its joined parts.
+fn swept(part: &Part, metrics: &[String]) -> Result<Answer, Error> {
+    let several = metrics.len() > 1;
+    let metrics = sweep::metrics(part, metrics)?;
+    let text = show::sweep(part, &metrics, several, PLAIN);
+    // More than two varied names have no picture.
+    let bytes = draw::sweep(part, &metrics[0], Format::Svg).unwrap_or_default();
+    Ok(Answer { status: sweep::status(part), text, json: json_sweep::sweep(part)?, bytes })
 }
 
 fn run(request: &Request) -> Result<Answer, Error> {

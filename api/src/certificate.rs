@@ -88,9 +88,7 @@ impl Writer<'_> {
                 let regions = parts.iter().map(|part| self.region(part, tiles, cluster)).collect::<Option<_>>()?;
                 Proof::Trips(recheck::Trips { tiles, regions })
             }
-            Conclusion::Turns { steps, lines } => {
-                Proof::Plane(self.plane(*steps, lines, (warpline_verify::Order::Turns, cluster))?)
-            }
+            Conclusion::Turns { steps, lines, order } => Proof::Plane(self.plane(*steps, lines, (*order, cluster))?),
             Conclusion::Sequential { first, second, order } => {
                 let lines = vec![Some(*second); first.first as usize];
                 Proof::Plane(self.plane(*first, &lines, (*order, cluster))?)
@@ -205,6 +203,7 @@ fn order(order: warpline_verify::Order) -> recheck::Order {
         warpline_verify::Order::Late => recheck::Order::Late,
         warpline_verify::Order::Early => recheck::Order::Early,
         warpline_verify::Order::Turns => recheck::Order::Turns,
+        warpline_verify::Order::Steps => recheck::Order::Steps,
         warpline_verify::Order::AtOnce => recheck::Order::AtOnce,
     }
 }

@@ -77,6 +77,11 @@
 //! messages, values and costs with places, and [`editor::Outline`] has the declarations. [`meaning`] and [`explain_page`]
 //! have the texts of the documents.
 //!
+//! # Certainty
+//!
+//! [`uncertainty`] gives the interval of a simulated time that the errors of measured kernels allow, or says that no kernel
+//! like it was measured.
+//!
 //! # Long computations
 //!
 //! [`sweep`], [`plan`] and [`verify_all`] use every core and report their [`Progress`] through a callback. The results
@@ -100,6 +105,7 @@ mod error;
 mod explain;
 mod files;
 mod load;
+mod measured;
 mod output;
 mod plan;
 mod progress;
@@ -130,6 +136,7 @@ pub use load::{
     load_on, load_second, load_text, machine_file, machine_named, machine_names, parse_argument, parse_grid, read,
     set_machine, short_name, titles, waiting_message,
 };
+pub use measured::{Interval, SHARE, Traits, Uncertainty, uncertainty};
 pub use output::{create_all, replace_file};
 pub use plan::{PlanOptions, no_pipelined_loop, plan};
 pub use progress::{OnProgress, Progress};

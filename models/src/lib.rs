@@ -59,6 +59,10 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("v100", include_str!("../v100.toml")),
 ];
 
+/// Kernels that were timed on hardware: CSV with a machine, an architecture, traits of the kernel, and measured and simulated cycles.
+/// `WARPLINE_ACCURACY=write` and the test `accuracy` write it.
+pub const MEASURED: &str = include_str!("../measured.csv");
+
 /// Names of the machines that come along, sorted.
 pub fn names() -> Vec<&'static str> {
     EMBEDDED.iter().map(|(name, _)| *name).collect()

@@ -4,13 +4,17 @@
         nvidia-cuda-cccl && v/bin/pip install --no-deps nvidia-cuda-runtime==13.5.37
     v/bin/python oracles/ptx/compile_tilelang.py FOLDER --nvcc v/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc
 
+It is also a recipe for `python -m warpline.corpus` (docs/clusters.md); `NVCC` names nvcc.
+
 `pack.py --producer tilelang FOLDER/*.ptx` compresses them into this folder.
 """
 
 import argparse
+import dataclasses
+import itertools
+import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
 import tilelang as tl
@@ -82,31 +86,73 @@ CASES = [
 ]
 
 
+@dataclasses.dataclass
+class Case:
+    """One kernel for one target."""
+
+    family: str
+    function: object
+    tile: tuple
+    stages: int
+    threads: int
+    arch: str
+    nvcc: str = os.environ.get("NVCC", "nvcc")
+
+    @property
+    def name(self):
+        bm, bn, bk = self.tile
+        return f"{self.family}_{bm}x{bn}{f'x{bk}' if bk else ''}_{self.arch.replace('_', '')}_ns{self.stages}"
+
+    def ptx(self):
+        """The PTX of nvcc."""
+        target = tvm.target.Target({"kind": "cuda", "arch": self.arch})
+        with target:
+            source = tl.lower(self.function(*self.tile, self.stages, self.threads), target=target).kernel_source
+        with tempfile.TemporaryDirectory() as temporary:
+            path, out = pathlib.Path(temporary) / "k.cu", pathlib.Path(temporary) / "k.ptx"
+            path.write_text(source)
+            words = [self.nvcc, "-ptx", f"-arch={self.arch}", *FLAGS, "-o", out, path]
+            done = subprocess.run(words, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"nvcc: {done.stderr[-500:]}")
+            return out.read_text()
+
+
+def cases():
+    """The kernels that are recorded."""
+    return [Case(*case, arch) for arch in ("sm_80", "sm_90a") for case in CASES]
+
+
+def kernels():
+    """The kernels of a corpus run: those of `cases`, and further tiles and stages."""
+    tiles = itertools.product((64, 128), (64, 128), (32, 64))
+    more = [("gemm", gemm, tile, stages, 128) for tile in tiles for stages in (1, 2, 3, 4)]
+    more += [("dequant", dequant, (64, 64, 32), stages, 128) for stages in (1, 2, 4)]
+    more += [("copy", copy, (64, 64, 0), stages, 128) for stages in (1, 3, 4)]
+    found = {case.name: case for case in cases()}
+    for arch in ("sm_80", "sm_90a"):
+        for case in more:
+            made = Case(*case, arch)
+            found.setdefault(made.name, made)
+    return found.values()
+
+
 def main():
     parse = argparse.ArgumentParser()
     parse.add_argument("folder", type=pathlib.Path)
     parse.add_argument("--nvcc", default="nvcc")
     args = parse.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    for arch in ("sm_80", "sm_90a"):
-        for family, function, (bm, bn, bk), stages, threads in CASES:
-            name = f"{family}_{bm}x{bn}{f'x{bk}' if bk else ''}_{arch.replace('_', '')}_ns{stages}"
-            file = args.folder / f"{name}.ptx"
-            if file.exists():
-                continue
-            target = tvm.target.Target({"kind": "cuda", "arch": arch})
-            try:
-                with target:
-                    source = tl.lower(function(bm, bn, bk, stages, threads), target=target).kernel_source
-            except Exception as error:
-                print("not lowered", name, (str(error).strip().splitlines() or [type(error)])[-1], flush=True)
-                continue
-            with tempfile.TemporaryDirectory() as temporary:
-                path = pathlib.Path(temporary) / "k.cu"
-                path.write_text(source)
-                done = subprocess.run([args.nvcc, "-ptx", f"-arch={arch}", *FLAGS, "-o", file, path], capture_output=True, text=True)
-            if done.returncode:
-                print("not compiled", name, done.stderr[-500:], file=sys.stderr, flush=True)
+    for case in cases():
+        file = args.folder / f"{case.name}.ptx"
+        if file.exists():
+            continue
+        case.nvcc = args.nvcc
+        try:
+            file.write_text(case.ptx())
+        except Exception as error:
+            print("not compiled", case.name, (str(error).strip().splitlines() or [type(error)])[-1], flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,12 +4,16 @@
     v/bin/python oracles/ptx/compile_triton.py FOLDER              # all, as FOLDER/NAME.ptx
     v/bin/python oracles/ptx/compile_triton.py FOLDER --recorded   # those that are recorded here
 
+It is also a recipe for `python -m warpline.corpus`, with more tiles, warps and stages (docs/clusters.md).
+
 `pack.py FOLDER/*.ptx --producer triton` compresses them into this folder.
 """
 
 import argparse
 import dataclasses
+import itertools
 import pathlib
+import tempfile
 
 import triton
 import triton.language as tl
@@ -460,15 +464,42 @@ class Case:
     def name(self):
         return f"{self.family}_sm{self.arch}_w{self.warps}_s{self.stages}"
 
+    def ptx(self):
+        """The PTX, without the time of the assembler."""
+        triton.knobs.runtime.add_stages_inspection_hook = no_assembler
+        with tempfile.TemporaryDirectory() as cache:
+            triton.knobs.cache.dir = cache
+            return compiled(self)
+
+
+def no_assembler(*stages):
+    """Replaces the last stage of Triton's compiler. Without arguments: the name of the change, for Triton's cache."""
+    if not stages:
+        return "no assembler", "no assembler"
+    stages[1]["cubin"] = lambda text, metadata: b""
+
 
 def descriptor(rows, columns):
     return f"tensordesc<fp16[{rows}, {columns}]>"
 
 
-def products(arch):
-    """Matrix products: (BM, BN, BK, warps, stages)."""
-    sizes = [(64, 64, 32, 4, 2), (128, 128, 32, 4, 3), (128, 128, 64, 8, 3), (64, 128, 64, 4, 4), (128, 256, 64, 8, 3),
-             (32, 32, 32, 4, 1), (16, 64, 128, 4, 5), (256, 64, 32, 4, 4)]
+# Matrix products: (BM, BN, BK, warps, stages).
+PRODUCTS = [(64, 64, 32, 4, 2), (128, 128, 32, 4, 3), (128, 128, 64, 8, 3), (64, 128, 64, 4, 4), (128, 256, 64, 8, 3),
+            (32, 32, 32, 4, 1), (16, 64, 128, 4, 5), (256, 64, 32, 4, 4)]
+
+# Attention: (head, BM, BN, warps, stages).
+ATTENTIONS = [(64, 128, 64, 4, 2), (128, 128, 64, 8, 2), (64, 64, 32, 4, 3), (128, 64, 64, 4, 1), (128, 128, 128, 8, 3),
+              (32, 64, 64, 2, 2)]
+
+# Attention of one query: (head, BN, stages).
+DECODES = [(64, 64, 2), (128, 64, 3), (128, 32, 1)]
+
+# Kernels over rows: (block, warps).
+ROWS = [(256, 1), (1024, 4), (4096, 8), (1024, 2)]
+
+
+def products(arch, sizes=PRODUCTS):
+    """Matrix products."""
     g = {"a": F16, "b": F16, "c": F16, "M": I32, "N": I32, "K": I32, "sam": I32, "sbk": I32, "scm": I32}
     for bm, bn, bk, warps, stages in sizes:
         tile, c = f"{bm}x{bn}x{bk}", {"BM": bm, "BN": bn, "BK": bk}
@@ -498,10 +529,8 @@ def products(arch):
             yield Case(f"{family}_{tile}", function, signature, constants, arch, warps, stages)
 
 
-def attentions(arch):
-    """Attention: (head, BM, BN, warps, stages), and (head, BN, stages) for one query."""
-    sizes = [(64, 128, 64, 4, 2), (128, 128, 64, 8, 2), (64, 64, 32, 4, 3), (128, 64, 64, 4, 1), (128, 128, 128, 8, 3),
-             (32, 64, 64, 2, 2)]
+def attentions(arch, sizes=ATTENTIONS, decodes=DECODES):
+    """Attention."""
     for dim, bm, bn, warps, stages in sizes:
         for causal in (0, 1):
             tile, c = f"d{dim}_{bm}x{bn}", {"D": dim, "BM": bm, "BN": bn, "CAUSAL": causal}
@@ -514,18 +543,18 @@ def attentions(arch):
                 family = f"attntma{'ws' if ws else ''}{last}_{tile}"
                 yield Case(family, attention_tma, d, {**c, "WS": ws}, arch, warps, stages)
     d = {"q": F16, "k": F16, "v": F16, "o": F16, "T": I32, "table": "*i32"}
-    for dim, bn, stages in [(64, 64, 2), (128, 64, 3), (128, 32, 1)]:
+    for dim, bn, stages in decodes:
         for paged in (0, 1):
             family = f"decode{'paged' if paged else ''}_d{dim}_{bn}"
             yield Case(family, decode, d, {"D": dim, "BN": bn, "PAGED": paged}, arch, 4, stages)
 
 
-def rows(arch):
+def rows(arch, sizes=ROWS):
     """Kernels over rows, and layouts."""
     row = {"x": F16, "y": F16, "N": I32, "sx": I32}
     norm = {**row, "w": F16, "b": F16, "eps": "fp32"}
     lock = {"x": F16, "part": F32, "lock": "*i32", "count": "*i32", "M": I32, "N": I32, "sx": I32}
-    for b, warps in [(256, 1), (1024, 4), (4096, 8), (1024, 2)]:
+    for b, warps in sizes:
         list = [
             ("softmax", softmax, row, {}, 1),
             ("softmaxrows", softmax_rows, {**row, "R": I32}, {}, 4),
@@ -560,13 +589,36 @@ def compiled(case):
     return triton.compile(source, target=GPUTarget("cuda", case.arch, 32), options=options).asm["ptx"]
 
 
+def cases():
+    """The kernels that may be recorded."""
+    return [c for arch in (80, 90, 100) for part in (products, attentions, rows) for c in part(arch)]
+
+
+def kernels():
+    """The kernels of the corpus run: those of `cases`, and further tiles, warps and stages."""
+    depth = [(4, 2), (4, 3), (8, 3), (4, 4)]
+    tiles = itertools.product((64, 128), (64, 128), (32, 64))
+    sizes = [(*tile, *d) for tile in tiles for d in depth]
+    sizes += [(128, 256, 64, 8, s) for s in (2, 4)] + [(256, 128, 64, 8, s) for s in (3, 4)]
+    sizes += [(16, 64, 64, 4, s) for s in (2, 4)] + [(64, 64, 128, 4, s) for s in (2, 3)]
+    heads = itertools.product((64, 128), ((64, 64), (128, 64), (128, 128)), ((4, 1), (4, 2), (8, 2), (8, 3)))
+    heads = [(dim, *tile, *d) for dim, tile, d in heads]
+    decodes = list(itertools.product((64, 128), (16, 32, 64, 128), (1, 2, 3, 4)))
+    blocks = list(itertools.product((256, 512, 1024, 2048, 4096, 8192), (1, 2, 4, 8)))
+    found = {case.name: case for case in cases()}
+    for arch in (80, 90, 100):
+        for case in (*products(arch, sizes), *attentions(arch, heads, decodes), *rows(arch, blocks)):
+            found.setdefault(case.name, case)
+    return found.values()
+
+
 def main():
     parse = argparse.ArgumentParser()
     parse.add_argument("folder", type=pathlib.Path)
     parse.add_argument("--recorded", action="store_true", help="only kernels of which this folder has a file")
     args = parse.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    for case in (c for arch in (80, 90, 100) for part in (products, attentions, rows) for c in part(arch)):
+    for case in cases():
         path = args.folder / f"{case.name}.ptx"
         if path.exists() or (args.recorded and not (HERE / f"triton.{case.name}.ptx.gz").exists()):
             continue
@@ -576,4 +628,5 @@ def main():
             print("not compiled", case.name, (str(error).strip().splitlines() or [type(error)])[-1], flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

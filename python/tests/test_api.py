@@ -1,6 +1,7 @@
 """The functions, their inputs and their results."""
 
 import json
+import pickle
 import subprocess
 import sys
 import threading
@@ -33,6 +34,16 @@ def test_the_shares_of_a_role_add_up():
     frame = warpline.run("metal/triple_buffer").to_pandas()
     shares = frame.groupby("role")["share"].sum()
     assert shares.to_list() == pytest.approx([1.0] * len(shares), abs=1e-6)
+
+
+def test_a_time_has_an_interval():
+    found = warpline.run("hopper/tma_wgmma")
+    known = found.to_dict().get("uncertainty") or {}
+    assert found.uncertainty["kernels"] and known["kernels"]
+    low, high = found.interval_us
+    assert 0 < low < high and low / found.time_us == pytest.approx(known["low_cycles"] / found.cycles)
+    other = warpline.run("metal/triple_buffer")
+    assert (other.interval_us is None) == (other.uncertainty["low_cycles"] is None)
 
 
 def test_a_verdict_is_that_of_the_command_line():
@@ -148,8 +159,18 @@ def test_bad_input(ask, words):
 def test_an_object_that_is_no_kernel():
     with pytest.raises(TypeError, match="is no kernel"):
         warpline.run(object())
-    with pytest.raises(TypeError):
-        warpline.run("metal/triple_buffer", no_such_option=1)
+    with pytest.raises(TypeError, match=r"warpline.run\(\) has no option `machin`; did you mean `machine`\?"):
+        warpline.run("metal/triple_buffer", machin="m4")
+
+
+def test_results_and_errors_are_pickled(bug):
+    verdict = warpline.verify(bug, machine="mi355x", values={"fixed": 0})
+    again = pickle.loads(pickle.dumps(verdict))
+    assert (repr(again), str(again), again.to_dict()) == (repr(verdict), str(verdict), verdict.to_dict())
+    with pytest.raises(warpline.Error) as raised:
+        warpline.run("kernel k()\n  oops\n", machine="paper")
+    error = pickle.loads(pickle.dumps(raised.value))
+    assert (str(error), error.problems, error.line) == (str(raised.value), raised.value.problems, raised.value.line)
 
 
 def test_other_threads_run_meanwhile():
@@ -172,6 +193,8 @@ def test_other_threads_run_meanwhile():
 
 INTERRUPTED = """
 import os, signal, threading, time, warpline
+# A shell starts jobs in the background with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
 try:

@@ -76,11 +76,15 @@ def test_a_kernel_is_proved_and_drawn():
 def test_rank_orders_by_time_and_names_what_it_rejects():
     # Shared memory of the last one is more than a core has.
     configs = [config(32, 32, 32, 4, 1), config(128, 128, 64, 4, 3), config(256, 256, 128, 8, 5)]
-    ranking = wt.rank(gemm, configs, ARGS, grid=grid)
+    seen = []
+    ranking = wt.rank(gemm, configs, ARGS, grid=grid, progress=lambda *p: seen.append(p))
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert [r.config for r in ranking] == [configs[1], configs[0]]
     assert ranking[0].time_us < ranking[1].time_us
     assert [r.config for r in ranking.rejected] == [configs[2]] and ranking.rejected[0].reason
     assert ranking.compile_s > 0 and ranking.model_s > 0 and len(ranking.to_pandas()) == 2
+    page = ranking._repr_html_()
+    assert page.count("<tr>") == 1 + 2 + 1 + 1 and "num_stages: 3" in page
 
 
 def tma_args(chosen):

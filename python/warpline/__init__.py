@@ -16,6 +16,7 @@ from warpline._api import (
     compare,
     gantt,
     machines,
+    plan,
     proved,
     report,
     run,
@@ -26,13 +27,14 @@ from warpline._api import (
 )
 from warpline._errors import Error
 from warpline._native import __version__
-from warpline._results import Barriers, Chart, Comparison, Report, Run, Sweep, Verdict, Whatif
+from warpline._results import Barriers, Chart, Comparison, Plan, Report, Run, Sweep, Verdict, Whatif
 
 __all__ = [
     "Barriers",
     "Chart",
     "Comparison",
     "Error",
+    "Plan",
     "Report",
     "Run",
     "Sweep",
@@ -43,6 +45,7 @@ __all__ = [
     "compare",
     "gantt",
     "machines",
+    "plan",
     "proved",
     "report",
     "run",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Sequence, TypeVar, Union, overload
 
 from warpline import _native
-from warpline._inputs import Kernel, Question, question
-from warpline._results import Barriers, Chart, Comparison, Progress, Report, Result, Run, Sweep, Verdict, Whatif
+from warpline._inputs import Kernel, PlanOptions, ProofOptions, Question, RunOptions, question
+from warpline._results import Barriers, Chart, Comparison, Plan, Progress, Report, Result, Run, Sweep, Verdict, Whatif
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 R = TypeVar("R", bound=Result)
 
@@ -17,14 +20,14 @@ on_verdict: list[Callable[[Verdict], None]] = []
 
 
 @contextmanager
-def _counted(progress: Progress) -> Iterator[Optional[Callable[[int, int], object]]]:
+def counted(progress: Progress, unit: str = "point") -> Iterator[Optional[Callable[[int, int], object]]]:
     """The callback of a progress: the caller's, or a bar of tqdm."""
     if callable(progress):
         yield progress
     elif progress:
         from tqdm.auto import tqdm
 
-        with tqdm(unit="point") as bar:
+        with tqdm(unit=unit) as bar:
 
             def count(done: int, total: int) -> None:
                 bar.total = total
@@ -36,7 +39,7 @@ def _counted(progress: Progress) -> Iterator[Optional[Callable[[int, int], objec
 
 
 def _answer(make: type[R], asked: Question, progress: Progress = False) -> R:
-    with _counted(progress) as count:
+    with counted(progress) as count:
         return make(asked, *_native.answer(asked.args, asked.texts, count))
 
 
@@ -50,10 +53,12 @@ def machines() -> list[str]:
     return _native.machines()
 
 
-def run(kernel: Kernel, **options: Any) -> Run:
+def run(kernel: Kernel, **options: Unpack[RunOptions]) -> Run:
     """Simulate a kernel and return its time, in cycles and microseconds, and where the time goes.
 
-    `kernel` is a scenario's name, a path, the text of a kernel or of PTX, or a compiled kernel with `asm["ptx"]`.
+    `kernel` is a scenario's name, a path, the text of a kernel or of PTX, or a compiled kernel: Triton's `CompiledKernel`,
+    a `JITKernel` of TileLang (which calls nvcc for the PTX), or a function that CuTe DSL compiled with
+    `options="--keep-ptx"`.
 
     Options:
 
@@ -69,8 +74,9 @@ def run(kernel: Kernel, **options: Any) -> Run:
     - `entry`: the kernel of a module with several.
     - `grid`, `block`, `cluster`: one to three sizes, in CTAs, threads and CTAs.
     - `args`: `{position: number}` of the PTX parameters, or a list with one value for each parameter, as in a launch file.
-    - `shared`: bytes of shared memory beyond those of the text; a Triton kernel brings its own.
-    - `registers`: registers of a thread.
+    - `shared`: bytes of shared memory beyond those of the text. Kernels of Triton, and of TileLang before its cache, bring
+      their own.
+    - `registers`: registers of a thread. Kernels of Triton, and of CuTe DSL with `--keep-cubin`, bring their own.
     """
     return _answer(Run, question("run", kernel, **options))
 
@@ -81,7 +87,7 @@ def verify(
     max_trips: Optional[int] = None,
     max_steps: Optional[int] = None,
     suggest: bool = True,
-    **options: Any,
+    **options: Unpack[ProofOptions],
 ) -> Verdict:
     """Prove the barrier protocol of a kernel for every schedule and trip count, or show a fault.
 
@@ -98,7 +104,7 @@ def verify(
     return verdict
 
 
-def barriers(kernel: Kernel, **options: Any) -> Barriers:
+def barriers(kernel: Kernel, **options: Unpack[ProofOptions]) -> Barriers:
     """Remove each synchronization statement of a kernel in turn, and verify the rest. Options as for `verify`."""
     return _answer(Barriers, question("barriers", kernel, **options))
 
@@ -111,7 +117,7 @@ def sweep(
     metrics: Sequence[str] = (),
     state: Optional[str] = None,
     progress: Progress = False,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Sweep:
     """Run a kernel at every combination of values, on all cores.
 
@@ -121,15 +127,38 @@ def sweep(
     keeps finished points. `progress` is `True` for a bar (needs tqdm), or is called with done and total. Ctrl-C stops
     the sweep; finished points stay in the state file. Options as for `run`.
     """
+    asked = sweep_question(kernel, vary, against, metrics, **options)
+    return _answer(Sweep, asked.asked("sweep", f"--state={state}") if state else asked, progress)
+
+
+def sweep_question(
+    kernel: Kernel,
+    vary: Mapping[str, Union[str, Sequence[Any]]],
+    against: Optional[str] = None,
+    metrics: Sequence[str] = (),
+    **options: Unpack[RunOptions],
+) -> Question:
+    """The command line of a sweep."""
     axes = [f"--vary={n}={v if isinstance(v, str) else ','.join(map(str, v))}" for n, v in vary.items()]
     more = [*axes, *(f"--metric={m}" for m in metrics)]
     more += [f"--against={against}"] if against else []
-    more += [f"--state={state}"] if state else []
-    return _answer(Sweep, question("sweep", kernel, *more, **options), progress)
+    return question("sweep", kernel, *more, **options)
+
+
+def plan(
+    kernel: Kernel, *, stages: Optional[int] = None, progress: Progress = False, **options: Unpack[PlanOptions]
+) -> Plan:
+    """Search the pipelines of a kernel with a plain `pipelined` loop, and rank the proved ones by simulated time.
+
+    `stages` is the largest number of stages that is tried, 6 by default. `progress` is as for `sweep`. The other options
+    are `machine`, `values`, `fences`, `name` and `max_events`, as for `run`.
+    """
+    more = [f"--stages={stages}"] if stages is not None else []
+    return _answer(Plan, question("plan", kernel, *more, **options), progress)
 
 
 def compare(
-    a: Kernel, b: Kernel, *, values_b: Optional[Mapping[str, Union[int, float]]] = None, **options: Any
+    a: Kernel, b: Kernel, *, values_b: Optional[Mapping[str, Union[int, float]]] = None, **options: Unpack[RunOptions]
 ) -> Comparison:
     """Run two kernels, or one with other values, and return which numbers differ and at which line.
 
@@ -139,7 +168,7 @@ def compare(
     return _answer(Comparison, question("compare", a, *more, second=b, **options))
 
 
-def whatif(kernel: Kernel, **options: Any) -> Whatif:
+def whatif(kernel: Kernel, **options: Unpack[RunOptions]) -> Whatif:
     """Run a kernel with each number of the machine made slower, faster and free. Options as for `run`."""
     return _answer(Whatif, question("whatif", kernel, **options))
 
@@ -154,7 +183,7 @@ def gantt(
     rows: Sequence[str] = (),
     size: Optional[str] = None,
     theme: str = "light",
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Chart:
     """Draw the timeline of a run, or of two with `beside`.
 
@@ -187,7 +216,7 @@ def chart_of(
     return Chart(_native.answer(asked.args, asked.texts)[3].decode())
 
 
-def report(kernel: Kernel, *, verify: bool = True, **options: Any) -> Report:
+def report(kernel: Kernel, *, verify: bool = True, **options: Unpack[RunOptions]) -> Report:
     """Write a page about a kernel, without references to other files: run, timeline, claims, and with `verify` the proof.
 
     Options as for `run`.
@@ -200,6 +229,16 @@ def report(kernel: Kernel, *, verify: bool = True, **options: Any) -> Report:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@overload
+def proved(factory: F) -> F: ...
+@overload
+def proved(
+    *,
+    max_trips: Optional[int] = None,
+    max_steps: Optional[int] = None,
+    suggest: bool = True,
+    **options: Unpack[ProofOptions],
+) -> Callable[[F], F]: ...
 def proved(factory: Optional[F] = None, **options: Any) -> Any:
     """Decorate a function that returns a kernel: each call proves the kernel, or raises with the counterexample.
 

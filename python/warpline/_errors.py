@@ -19,6 +19,10 @@ class Error(Exception):
         # The newline keeps the frame of the caret straight behind the exception's name.
         super().__init__(f"\n{text.rstrip()}" if "\n" in text.strip() else text.strip())
         self.problems = json.loads(problems)["errors"] if problems else []
+        self._raw = (text, problems)
+
+    def __reduce__(self) -> tuple[type["Error"], tuple[str, str]]:
+        return type(self), self._raw
 
     @property
     def summary(self) -> str:

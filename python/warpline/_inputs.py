@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import operator
 import os
 import re
-from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, TypedDict, Union
+
+from warpline._compiled import Compiled, compiled
 
 Kernel = Union[str, "os.PathLike[str]", Any]
-"""A scenario name, a path, the text of a kernel (.pipe) or of PTX, or an object with `asm["ptx"]`."""
+"""A scenario name, a path, the text of a kernel (.pipe) or of PTX, or a compiled kernel of Triton, TileLang or CuTe DSL."""
+
+PROOFS = ("verify", "barriers")
+"""Commands whose answer is for every launch."""
 
 Numbers = Mapping[str, Union[int, float]]
 Sizes = Union[int, Sequence[int]]
+
+
+class ProofOptions(TypedDict, total=False):
+    """Options of `verify` and `barriers`; `warpline.run` has their meaning."""
+
+    name: Optional[str]
+    machine: Optional[str]
+    values: Optional[Numbers]
+    fences: Optional[Mapping[str, str]]
+    entry: Optional[str]
+    block: Optional[Sizes]
+    cluster: Optional[Sizes]
+
+
+class RunOptions(ProofOptions, total=False):
+    """Options of functions that run a kernel; `warpline.run` has their meaning."""
+
+    grid: Optional[Sizes]
+    args: Union[None, Mapping[int, Union[int, float]], Sequence[Any]]
+    shared: Optional[int]
+    registers: Optional[int]
+    fidelity: Optional[str]
+    clock: Optional[str]
+    max_events: Optional[int]
+
+
+class PlanOptions(TypedDict, total=False):
+    """Options of `plan`; `warpline.run` has their meaning."""
+
+    name: Optional[str]
+    machine: Optional[str]
+    values: Optional[Numbers]
+    fences: Optional[Mapping[str, str]]
+    max_events: Optional[int]
 
 
 class Question(NamedTuple):
@@ -25,13 +65,17 @@ class Question(NamedTuple):
         """The same question to another command."""
         return Question([command, *more, *self.args[1:]], self.texts)
 
+    def metrics(self) -> list[str]:
+        """The options of a sweep that say what is shown."""
+        return [word for word in self.args if word.startswith("--metric=")]
+
 
 class _Named(NamedTuple):
     """A kernel as a command line names it."""
 
     name: str
     text: Optional[str] = None
-    shared: Optional[int] = None
+    compiled: Optional[Compiled] = None
 
 
 def is_ptx(text: str) -> bool:
@@ -48,15 +92,13 @@ def _named(kernel: Kernel, name: Optional[str]) -> _Named:
             return _Named(kernel)
         ending = ".ptx" if is_ptx(kernel) else ".pipe"
         return _Named(name or f"kernel{ending}", kernel)
-    asm = getattr(kernel, "asm", None)
-    # Triton's own mapping answers `in` by keys alone.
-    if asm is not None and "ptx" in asm:
-        text, metadata = asm["ptx"], getattr(kernel, "metadata", None)
-        own = getattr(kernel, "name", None) or getattr(metadata, "name", None) or "kernel"
-        text = text.decode() if isinstance(text, bytes) else text
-        return _Named(name or f"{own}.ptx", text, getattr(metadata, "shared", None))
+    found = compiled(kernel)
+    if found is not None:
+        return _Named(name or f"{found.name}.ptx", found.text, found)
     what = f"{type(kernel).__module__}.{type(kernel).__qualname__}"
-    expected = "a scenario name, a path, the text of a kernel or of PTX, or a compiled kernel with asm['ptx']"
+    expected = (
+        "a scenario name, a path, the text of a kernel or of PTX, or a compiled kernel of Triton, TileLang or CuTe DSL"
+    )
     raise TypeError(f"{what} is no kernel: expected {expected}")
 
 
@@ -84,11 +126,21 @@ def question(
     clock: Optional[str] = None,
     max_events: Optional[int] = None,
     second: Optional[Kernel] = None,
+    **unknown: Any,
 ) -> Question:
     """The command line of a question about a kernel."""
+    for option_name in unknown:
+        near = difflib.get_close_matches(option_name, RunOptions.__annotations__, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise TypeError(f"warpline.{command}() has no option `{option_name}`{hint}")
     this, texts, line = _named(kernel, name), {}, [command, *more]
     if this.text is not None:
         texts[this.name] = this.text
+    if this.compiled is not None:
+        shared = this.compiled.shared if shared is None else shared
+        if command not in PROOFS:
+            grid = this.compiled.grid if grid is None else grid
+            registers = this.compiled.registers if registers is None else registers
 
     def option(flag: str, value: Any) -> None:
         if value is not None:
@@ -107,7 +159,7 @@ def question(
     option("--fidelity", fidelity)
     option("--clock", clock)
     option("--max-events", max_events)
-    launch: dict[str, Any] = {"shared": this.shared if shared is None else shared, "regs": registers}
+    launch: dict[str, Any] = {"shared": shared, "regs": registers}
     if isinstance(args, Mapping):
         for position, number in args.items():
             option("--arg", f"{position}={_number(number)}")

@@ -8,8 +8,10 @@ shares lie between 0 and 1.
 from __future__ import annotations
 
 import copy
+import csv
 import html
 import json
+import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Union
 
 from warpline._inputs import Question
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 
 
-def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """An HTML table. Long tables are scrolled by the notebook."""
 
     def row(cells: Sequence[Any], tag: str) -> str:
@@ -67,6 +69,20 @@ class Result:
 
         return pandas.DataFrame(self._rows())
 
+    def to_csv(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write the rows of the result as CSV, with a line of names."""
+        rows = self._rows()
+        # Rows of a sweep differ in their numbers.
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def to_parquet(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write the rows of the result as Parquet. Needs pandas and pyarrow."""
+        self.to_pandas().to_parquet(path, index=False)
+
     def __str__(self) -> str:
         return self._text
 
@@ -95,6 +111,7 @@ class Run(Result):
     of_peak: Optional[float]
     """The share of the matrix peak, 0 to 1."""
     ctas: int
+    """CTAs of the grid."""
     shared_bytes: int
     """Bytes of shared memory of a CTA."""
     occupancy: Object
@@ -110,6 +127,19 @@ class Run(Result):
     """The runs that the scenario compares itself with."""
     machine_numbers: dict[str, int]
     """How many numbers of the machine were used that are `documented`, `measured` and `estimated`."""
+    uncertainty: Optional[Object]
+    """How sure the time is, by the errors of measured kernels like this one (docs/json.md); `None` without a time."""
+
+    @property
+    def interval_us(self) -> Optional[tuple[float, float]]:
+        """The least and the largest time in microseconds that the errors of measured kernels like this one allow; `None`
+        where no such kernel was measured."""
+        known = self._object.get("uncertainty") or {}
+        low, high = known.get("low_cycles"), known.get("high_cycles")
+        if low is None or high is None:
+            return None
+        us = self.time_us / self.cycles
+        return low * us, high * us
 
     def chart(self, **options: Any) -> "Chart":
         """The timeline of this run. Options as for `warpline.gantt`, without those of the kernel."""
@@ -142,7 +172,7 @@ class Run(Result):
             ("bottleneck", self.bottleneck),
         ]
         title = f"<b>{html.escape(self.scenario)}</b> on {html.escape(self.machine)}"
-        return f"<div>{title}{_table(['', ''], head)}{self._repr_svg_() or ''}</div>"
+        return f"<div>{title}{table(['', ''], head)}{self._repr_svg_() or ''}</div>"
 
 
 class Verdict(Result):
@@ -217,14 +247,14 @@ class Verdict(Result):
     def _repr_html_(self) -> str:
         title = f"<b>{self.verdict.upper()}</b> {html.escape(self.scenario)} on {html.escape(self.machine)}"
         parts = [title, f"<br>{html.escape(self.why)}" if self.why else ""]
-        parts.append(_table(["property", "verdict"], list(self.properties.items())))
+        parts.append(table(["property", "verdict"], list(self.properties.items())))
         rows = [(r["code"], r["message"], _at(r), r["text"]) for r in self._rows()]
         if rows:
-            parts.append(_table(["code", "finding", "line", "statement"], rows))
+            parts.append(table(["code", "finding", "line", "statement"], rows))
         if self.violation and self.violation["steps"]:
             steps = [(s["agent"], s["op"], _at(s)) for s in self.violation["steps"]]
             parts.append(f"<details><summary>{len(steps)} steps lead to it</summary>")
-            parts.append(_table(["agent", "statement", "line"], steps) + "</details>")
+            parts.append(table(["agent", "statement", "line"], steps) + "</details>")
         suggestion = self.violation and self.violation["suggestion"]
         if suggestion:
             change, diff = html.escape(suggestion["change"]), html.escape(suggestion["diff"] or "")
@@ -263,7 +293,7 @@ class Barriers(Result):
 
     def _repr_html_(self) -> str:
         rows = [(_at(r), r["text"], r["need"], r["prevents"]) for r in self._rows()]
-        return _table(["line", "statement", "need", "prevents"], rows)
+        return table(["line", "statement", "need", "prevents"], rows)
 
 
 class Sweep(Result):
@@ -327,6 +357,34 @@ class Whatif(Result):
 
     def __repr__(self) -> str:
         return f"<Whatif {self.scenario} on {self.machine}: {len(self.rows)} numbers>"
+
+
+class Plan(Result):
+    """The pipelines of a plain loop: those that are proved, by simulated time, and the others with the reason."""
+
+    scenario: str
+    machine: str
+    candidates: int
+    """How many pipelines were tried."""
+    beyond: int
+    """How many were left out by a limit."""
+    ranked: list[Object]
+    """The proved ones, the fastest first: `via`, `schedule`, `stages`, `form`, `producers`; `cycles` and
+    `time_us` are of the launch, `shared_bytes` of a CTA; `bottleneck` is a sentence."""
+    others: list[Object]
+    """The others: their names, `fate` and `why`."""
+    text: Optional[str]
+    """The text of the best kernel (.pipe); `None` without one."""
+
+    def _rows(self) -> list[Object]:
+        return self.ranked
+
+    def __repr__(self) -> str:
+        best = f", best {self.ranked[0]['time_us']:,.1f} us" if self.ranked else ""
+        return f"<Plan {self.scenario} on {self.machine}: {len(self.ranked)} of {self.candidates} pipelines{best}>"
+
+    def _repr_html_(self) -> str:
+        return table(list(self.ranked[0]), [list(row.values()) for row in self.ranked]) if self.ranked else self._text
 
 
 class Chart:

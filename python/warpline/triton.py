@@ -12,17 +12,16 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
-from warpline._api import run, verify
+from warpline import _cubin
+from warpline._api import counted, run, verify
 from warpline._errors import Error
-from warpline._results import Run, Verdict
+from warpline._results import Progress, Run, Verdict, table
 
 ARCHITECTURES = {"a100": 80, "h100": 90, "h200": 90, "b200": 100}
 """The compute capability of each built-in machine that Triton compiles for."""
@@ -123,7 +122,7 @@ class Ranked(NamedTuple):
     time_us: float
     """Microseconds of the launch."""
     run: Run
-    """The run; `run.machine_numbers` counts the estimates that the time rests on."""
+    """The run; `run.interval_us` and `run.machine_numbers` say how sure the time is."""
     verdict: Verdict
     """The verdict: proved, bounded or undecided, never refuted."""
 
@@ -156,12 +155,22 @@ class Ranking(Sequence[Ranked]):
         rows += [f"{'rejected':>15}  {r.config}: {r.reason.strip().splitlines()[0]}" for r in self.rejected]
         return "\n".join(rows)
 
+    def _repr_html_(self) -> str:
+        rows = [(r.config, r.time_us, *(r.run.interval_us or (None, None)), r.verdict.verdict) for r in self]
+        ranked = table(["configuration", "time, us", "from", "to", "verdict"], rows)
+        rejected = [(r.config, r.reason.strip().splitlines()[0]) for r in self.rejected]
+        return ranked + (table(["rejected", "reason"], rejected) if rejected else "")
+
     def to_pandas(self) -> Any:
-        """A row for each ranked configuration. Needs pandas."""
+        """A row for each ranked configuration, with the interval of its time. Needs pandas."""
         import pandas
 
-        found = [{"time_us": r.time_us, "cycles": r.run.cycles, "verdict": r.verdict.verdict} for r in self]
-        return pandas.DataFrame([{**r.config.all_kwargs(), **row} for r, row in zip(self, found)])
+        rows = []
+        for r in self:
+            low, high = r.run.interval_us or (None, None)
+            found = {"time_us": r.time_us, "low_us": low, "high_us": high, "cycles": r.run.cycles}
+            rows.append({**r.config.all_kwargs(), **found, "verdict": r.verdict.verdict})
+        return pandas.DataFrame(rows)
 
 
 Arguments = Union[Mapping[str, Any], Callable[[Mapping[str, Any]], Mapping[str, Any]]]
@@ -176,6 +185,7 @@ def rank(
     *,
     grid: Grid,
     fences: Optional[Mapping[str, str]] = None,
+    progress: Progress = False,
     **options: Any,
 ) -> Ranking:
     """Compile a kernel in each configuration without a GPU, and rank them by simulated time in microseconds.
@@ -186,12 +196,30 @@ def rank(
     such a mapping. `grid` is as in a launch: sizes, or a function from the values to sizes.
 
     A configuration whose protocol is refuted is not in the ranking: it is in `rejected`. `fences` are levels of fence
-    rules for the verdict and the run. Options as for `warpline.run`.
+    rules for the verdict and the run. `progress` is `True` for a bar (needs tqdm), or is called with the number of ranked
+    configurations and of all. Options as for `warpline.run`.
     """
+    configs = list(configs)
+    with counted(progress, "config") as count:
+        return _rank(kernel, configs, args, machine, grid, fences, options, count)
+
+
+def _rank(
+    kernel: Any,
+    configs: Sequence[Any],
+    args: Arguments,
+    machine: str,
+    grid: Grid,
+    fences: Optional[Mapping[str, str]],
+    options: Mapping[str, Any],
+    count: Optional[Callable[[int, int], object]],
+) -> Ranking:
     ranked: list[Ranked] = []
     rejected: list[Rejected] = []
     compile_s, model_s = 0.0, 0.0
-    for config in configs:
+    for done, config in enumerate(configs):
+        if count:
+            count(done, len(configs))
         start = time.perf_counter()
         try:
             compiled = compile_config(kernel, config, args, machine)
@@ -207,6 +235,8 @@ def rank(
             ranked.append(placed)
         else:
             rejected.append(placed)
+    if count:
+        count(len(configs), len(configs))
     return Ranking(ranked, rejected, compile_s, model_s)
 
 
@@ -284,24 +314,11 @@ def compile_config(kernel: Any, config: Any, args: Arguments, machine: str = "h2
         options={name: value for name, value in chosen.items() if name not in own and value is not None},
     )
     # Triton adds pointers to scratch memory.
-    last = max((int(n) for n in re.findall(r"^\s*\.param .*_param_(\d+)", compiled.asm["ptx"], re.MULTILINE)), default=-1)
+    last = max(
+        (int(n) for n in re.findall(r"^\s*\.param .*_param_(\d+)", compiled.asm["ptx"], re.MULTILINE)), default=-1
+    )
     arguments += [None] * (last + 1 - len(arguments))
-    return Compiled(compiled, values, arguments, _registers(compiled))
-
-
-def _registers(compiled: Any) -> Optional[int]:
-    """Registers of a thread, by the tool that Triton ships; `None` without the tool."""
-    import triton
-
-    tool = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
-    if not tool.is_file():
-        return None
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(compiled.asm["cubin"])
-        file.flush()
-        found = subprocess.run([tool, "--dump-resource-usage", file.name], capture_output=True, text=True, check=False)
-    words = re.search(r"\bREG:(\d+)", found.stdout)
-    return int(words[1]) if words else None
+    return Compiled(compiled, values, arguments, _cubin.registers(compiled.asm["cubin"]).get(compiled.name))
 
 
 def _argument(value: Any) -> tuple[str, list[Any]]:
@@ -317,11 +334,10 @@ def _argument(value: Any) -> tuple[str, list[Any]]:
     if isinstance(value, float):
         return "fp32", [None]
     if hasattr(value, "block_shape"):
-        kind = _type(value.base.dtype)
-        box = ", ".join(map(str, value.block_shape))
+        kind, box = _type(value.base.dtype), [int(n) for n in value.block_shape]
         shape, strides = [int(n) for n in value.shape], [int(n) for n in value.strides]
-        tile = {"desc": shape, "strides": strides, "box": [int(n) for n in value.block_shape], "dtype": _name(value.base.dtype)}
-        return f"tensordesc<{kind}[{box}]>", [tile, *shape, *strides]
+        map_of = {"desc": shape, "strides": strides, "box": box, "dtype": _name(value.base.dtype)}
+        return f"tensordesc<{kind}[{', '.join(map(str, box))}]>", [map_of, *shape, *strides]
     if hasattr(value, "dtype"):
         array = {"ptr": [int(n) for n in value.shape], "dtype": _name(value.dtype)} if hasattr(value, "shape") else None
         return f"*{_type(value.dtype)}", [array]

@@ -1,7 +1,7 @@
 //! One run of one cluster: agents step in turn, and operations in flight land oldest first.
 //!
 //! By lemma 1 of `docs/proof.md`, any order decides for all, if no arrival could count for another phase in another
-//! schedule. The order in which a state recurs depends on the kernel, so the certificate names one of four.
+//! schedule. The order in which a state recurs depends on the kernel, so the certificate names one of five.
 
 use std::collections::VecDeque;
 
@@ -47,9 +47,11 @@ pub(crate) struct Execution<'p> {
     turn: usize,
     /// Whether an agent proceeded in this round.
     moved: bool,
-    /// Agents that wait at the start of an outer iteration, and the outer iteration of each agent.
-    waits: Vec<bool>,
-    turns: Vec<Option<(u32, i64)>>,
+    /// The number of loops around the iteration at whose start an agent waits, that one included; 0 where it does not
+    /// wait.
+    waits: Vec<u8>,
+    /// For each agent, the iterations of the outermost loop and of the loop directly inside.
+    begun: Vec<[Option<(u32, i64)>; 2]>,
     pub(crate) operations: u64,
 }
 
@@ -65,8 +67,8 @@ impl<'p> Execution<'p> {
             asleep: vec![false; n],
             turn: 0,
             moved: false,
-            waits: vec![false; n],
-            turns: vec![None; n],
+            waits: vec![0; n],
+            begun: vec![[None; 2]; n],
             operations: 0,
         }
     }
@@ -114,7 +116,7 @@ impl<'p> Execution<'p> {
             if self.world.ended() && self.flying.is_empty() {
                 return Move::Finished;
             }
-            if stuck && !self.begin_turns() {
+            if stuck && !self.begin_together() {
                 return self.land().unwrap_or(Move::Hung);
             }
         }
@@ -152,10 +154,10 @@ impl<'p> Execution<'p> {
         }
     }
 
-    /// Whether an agent cannot proceed: it ended, waits at the start of an outer iteration, or waits for a target that
-    /// has not changed.
+    /// Whether an agent cannot proceed: it ended, waits at the start of an iteration, or waits for a target that has not
+    /// changed.
     fn rests(&self, a: usize) -> bool {
-        self.asleep[a] || self.waits[a] || self.world.agent_ended(a as AgentId)
+        self.asleep[a] || self.waits[a] > 0 || self.world.agent_ended(a as AgentId)
     }
 
     fn wake(&mut self) {
@@ -177,28 +179,33 @@ impl<'p> Execution<'p> {
         Some(Move::Landed { agent, pc })
     }
 
-    /// The outermost loop around an instruction, with its index.
-    fn outermost(&self, pc: u32) -> Option<(u32, VarId)> {
-        let l = self.program().loops.iter().find(|l| (l.head..l.end).contains(&pc))?;
-        Some((l.head, loops::index(self.program(), l)?))
+    /// The outermost loop around an instruction and the loop directly inside, each with its index.
+    fn around(&self, pc: u32) -> [Option<(u32, VarId)>; 2] {
+        let mut around = self.program().loops.iter().filter(|l| (l.head..l.end).contains(&pc));
+        [around.next(), around.next()].map(|l| l.and_then(|l| Some((l.head, loops::index(self.program(), l)?))))
     }
 
-    /// Whether an agent at this instruction starts another outer iteration; it then waits for the others.
+    /// Whether an agent at this instruction starts another iteration that agents start together; it then waits for the
+    /// others.
     fn begins(&mut self, a: usize, pc: u32) -> bool {
-        if self.order != Order::Turns {
-            return false;
-        }
-        let now = self.outermost(pc).map(|(head, index)| (head, self.world.var(a as AgentId, index)));
-        let before = std::mem::replace(&mut self.turns[a], now);
-        self.waits[a] = now.is_some() && now != before;
-        self.waits[a]
+        let loops = match self.order {
+            Order::Turns => 1,
+            Order::Steps => 2,
+            Order::Late | Order::Early | Order::AtOnce => return false,
+        };
+        let now = self.around(pc).map(|of| of.map(|(head, index)| (head, self.world.var(a as AgentId, index))));
+        let before = std::mem::replace(&mut self.begun[a], now);
+        let another = (0..loops).find(|i| now[*i].is_some() && now[*i] != before[*i]);
+        self.waits[a] = another.map_or(0, |i| i as u8 + 1);
+        self.waits[a] > 0
     }
 
-    /// Releases all agents that wait at the start of an outer iteration. Returns whether there were any.
-    fn begin_turns(&mut self) -> bool {
-        let any = self.waits.contains(&true);
-        self.waits.fill(false);
-        any
+    /// Releases the agents that wait in the inner loop, or all others where there are none. Returns whether there were
+    /// any.
+    fn begin_together(&mut self) -> bool {
+        let deepest = self.waits.iter().copied().max().unwrap_or(0);
+        self.waits.iter_mut().filter(|waits| **waits == deepest).for_each(|waits| *waits = 0);
+        deepest > 0
     }
 
     /// The state that determines all further moves.
@@ -206,8 +213,9 @@ impl<'p> Execution<'p> {
         let mut s = self.world.snapshot();
         s.entries.push(Entry::Same((self.turn as u64) << 1 | u64::from(self.moved)));
         for a in 0..self.blocked.len() {
-            let flags = [self.blocked[a].is_some(), self.asleep[a], self.waits[a]];
-            s.entries.push(Entry::Same(flags.iter().fold(0, |bits, flag| bits << 1 | u64::from(*flag))));
+            let flags = [self.blocked[a].is_some(), self.asleep[a]];
+            let flags = flags.iter().fold(0, |bits, flag| bits << 1 | u64::from(*flag));
+            s.entries.push(Entry::Same(flags << 2 | u64::from(self.waits[a])));
         }
         for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
             s.entries.push(Entry::Same(u64::from(f.agent) << 32 | u64::from(f.pc)));

@@ -213,6 +213,8 @@ pub enum Order {
     Early,
     /// As `Early`, and agents start iterations of outer loops together.
     Turns,
+    /// As `Turns`, and agents also start iterations of the loops directly inside together.
+    Steps,
     /// Each operation lands immediately.
     AtOnce,
 }

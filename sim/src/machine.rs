@@ -233,6 +233,8 @@ pub const KEYS: &[Key] = &[
     key("memory.dram_far_latency", "cycles", "global load to use from DRAM: the last line of a tile"),
     key("memory.dram_gbps", "GB/s", "DRAM bandwidth, peak"),
     key("memory.dram_efficiency", "fraction", "share of the peak that streaming reads reach"),
+    key("memory.dram_busy", "cycles", "wait of a line at DRAM in full use, beside its place in the queue"),
+    key("memory.dram_queue", "cycles", "wait of a line in the queue at DRAM of which half is used"),
     key("memory.dram_turnaround", "fraction", "extra time of DRAM for a written byte, beside reads"),
     key("memory.line_bytes", "bytes", "cache line; contiguous accesses take whole lines at a core's port to L2"),
     key("memory.sector_bytes", "bytes", "granule of traffic between L2 and core"),

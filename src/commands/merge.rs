@@ -10,11 +10,15 @@ use warpline_api::{Error, Status, draw, read_part};
 
 pub(super) fn merge(args: &Merge, console: &mut Console) -> Result<Status, Error> {
     let format = args.output.plot.as_deref().map(draw::format).transpose()?;
-    let parts = args.parts.iter().map(|path| Ok((path.display().to_string(), read_part(path)?)));
-    let parts = parts.collect::<Result<Vec<_>, Error>>()?;
-    let whole = sweep::join(parts).map_err(Error::new)?;
+    let whole = joined(args)?;
     if let Some(path) = &args.state {
         output::write(console, path, whole.text().as_bytes())?;
     }
     report(&whole, &args.output, format, console)
+}
+
+/// The sweep that the parts make up.
+pub(crate) fn joined(args: &Merge) -> Result<sweep::Part, Error> {
+    let parts = args.parts.iter().map(|path| Ok((path.display().to_string(), read_part(path)?)));
+    sweep::join(parts.collect::<Result<Vec<_>, Error>>()?).map_err(Error::new)
 }

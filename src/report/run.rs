@@ -9,7 +9,7 @@ use warpline_viz::web;
 use super::html::{code, escape, p, table};
 use super::source::link;
 use crate::show::{self, bytes, count, of, percent, plain, short};
-use warpline_api::{ClaimResult, Simulation, bank_conflicts};
+use warpline_api::{ClaimResult, Simulation, bank_conflicts, uncertainty};
 
 /// The most statements listed where roles wait, and on the critical path.
 const STATEMENTS: usize = 12;
@@ -49,6 +49,9 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
     }
     if let Some(s) = show::scaled(r) {
         rows.push(("Counted", s.to_string()));
+    }
+    if let Some(u) = uncertainty(&simulation.subject, r) {
+        rows.push(("Uncertainty", show::certainty(&u, &simulation.subject.machine.name)));
     }
     if let Some(c) = r.cycles_per_tile {
         rows.push(("Per K-tile", format!("{} cycles in the steady state of one CTA", plain(c))));

@@ -9,6 +9,7 @@ use super::table::wrap;
 use crate::console::Paint;
 use warpline_api::Simulation;
 use warpline_api::Subject;
+use warpline_api::{Uncertainty, uncertainty};
 use warpline_sim::words::{bytes, count, of, percent, plain, short};
 
 /// Columns of the names before the values.
@@ -69,6 +70,9 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
         let share = r.of_peak.map_or(String::new(), |p| format!(", {} % of the matrix peak at this clock", percent(p)));
         text += &field("Rate", &format!("{} TFLOPS{share}{}", short(r.tflops), padding(r)));
     }
+    if let Some(u) = uncertainty(&simulation.subject, r) {
+        text += &field("Uncertainty", &certainty(&u, &simulation.subject.machine.name));
+    }
     if let Some(c) = r.cycles_per_tile {
         text += &field("Per K-tile", &format!("{} cycles in the steady state of one CTA", plain(c)));
     }
@@ -101,6 +105,14 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
         text += &paint.head(&field("Bottleneck", &r.bottleneck));
     }
     text + "\n"
+}
+
+/// The interval of a time, and what it comes from.
+pub(crate) fn certainty(u: &Uncertainty, machine: &str) -> String {
+    match &u.interval {
+        Some(i) => format!("{} to {} cycles: {}", plain(i.low_cycles), plain(i.high_cycles), i.basis(u, machine)),
+        None => format!("not known: no kernel like it was measured ({})", u.traits),
+    }
 }
 
 /// Useful operations, if some of the executed ones multiply the padding of tiles.

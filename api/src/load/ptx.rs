@@ -9,7 +9,7 @@ use warpline_import::lift::{self, Argument, Launch, Lifted};
 use warpline_import::ptx::{self, Entry, Module, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{Class, Dtype, Instr, MmaKind, Object, Op, Program};
+use warpline_sim::ir::{Class, Dtype, Object, Program};
 use warpline_sim::report::Fidelity;
 
 use super::library::{Library, Place, Values};
@@ -273,7 +273,7 @@ const CHARGED: &str = "Instructions are those of the PTX, by class, and addresse
                        schedule and spills are not known. Races are not looked for: `verify` does that";
 
 /// Costs that the time of a compiled kernel does not contain where its instructions cannot be followed.
-const NOT_CHARGED: &str = "Only copies, waits, barriers, accesses to shared memory and `wgmma` have a time: instructions \
+const NOT_CHARGED: &str = "Only copies, waits, barriers, accesses to shared memory, `wgmma` and `tcgen05` have a time: instructions \
                            between them (arithmetic, `mma.sync`, loads and stores of global memory) are not charged yet, and \
                            addresses in global memory are not followed, so that every copy reads one place";
 
@@ -288,16 +288,6 @@ fn launched(kernel: &CompiledKernel, request: &Request, set: &BTreeMap<String, i
         return Err(Error::with_help(message, "name a grid of whole clusters with `--grid`"));
     }
     let mut program = lifted.launched(launch, set).map_err(|needs| needed(kernel, request, &needs))?;
-    let untimed =
-        |i: &Instr| matches!(i, Instr::Op { op: Op::Mma { kind: MmaKind::Umma | MmaKind::UmmaPair, .. }, .. });
-    if let Some(pc) = program.code.iter().position(untimed) {
-        let line = program.site(pc as u32).line;
-        let (file, text) = kernel.sources.first_key_value().map_or(("", ""), |(f, t)| (f, t));
-        let d =
-            Diagnostic::new(file, line_span(text, line), "products of `tcgen05` are not timed yet", "this instruction")
-                .help("`warpline verify` proves the kernel or shows its fault");
-        return Err(Error::Input { diagnostics: vec![d], sources: kernel.sources.clone() });
-    }
     // Register 256 cannot be named by an instruction.
     program.regs = program.regs.map(|n| n.min(255));
     if let Some(bytes) = launch.shared {

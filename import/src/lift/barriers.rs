@@ -2,7 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::symbolic::{Arena, Term};
+
+use super::merge::{Merged, MergedKind, each_op};
+use super::shared::Shared;
+use super::symbols::replaced;
+use super::tree::Effect;
 
 /// An array of mbarriers.
 #[derive(Clone, Debug)]
@@ -66,4 +73,39 @@ pub(super) fn arrays(counts: &BTreeMap<i64, u32>, uses: &[Vec<i64>]) -> Result<V
         out.push(Barriers { base: at[i], stride, stages: members.len() as u32, count: counts[&at[i]] });
     }
     Ok(out)
+}
+
+/// Unrolls loops that initialize barriers.
+pub(super) fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
+    let mut out = Vec::new();
+    for n in list {
+        let inits = |body: &[Merged]| {
+            let mut any = false;
+            each_op(body, &mut |_, o| any |= matches!(o.2, Effect::Init(..) | Effect::Inval(_)));
+            any
+        };
+        match n.kind {
+            MergedKind::For(h, count, body) if inits(&body) && s.arena.constant(count).is_some_and(|c| c <= 64) => {
+                let counter = s.arena.atom(crate::symbolic::Atom::Counter(h));
+                for i in 0..s.arena.constant(count).unwrap_or(0) {
+                    let v = s.arena.int(i);
+                    let with = FxHashMap::from_iter([(counter, v)]);
+                    let mut memo = FxHashMap::default();
+                    let mut at = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
+                    let copy: Vec<Merged> = body.iter().map(|n| replaced(s, n, &mut at)).collect();
+                    out.extend(unrolled(s, copy));
+                }
+            }
+            MergedKind::For(h, count, body) => {
+                let body = unrolled(s, body);
+                out.push(Merged { kind: MergedKind::For(h, count, body), ..n });
+            }
+            MergedKind::If(c, a, b) => {
+                let (a, b) = (unrolled(s, a), unrolled(s, b));
+                out.push(Merged { kind: MergedKind::If(c, a, b), ..n });
+            }
+            _ => out.push(n),
+        }
+    }
+    out
 }

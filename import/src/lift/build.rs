@@ -2,27 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
 use warpline_sim::ir::{Grid, MbarDecl, NamedDecl, Program, Role, Symbol, Waits};
 
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Atom, Node, Term};
 
-use super::barriers::{Barriers, addresses, arrays};
-use super::cases::{MOST, Outcome};
+use super::barriers::{Barriers, addresses, arrays, unrolled};
+use super::cases::{MOST, Outcome, Wanted};
 use super::effects_of::terms_of;
 use super::emit::{Done, Emit};
 use super::exprs::Names;
 use super::gather::gather;
 use super::launch::{Binder, registers};
-use super::merge::{Merged, MergedKind, Set, each_op, merge, single};
+use super::merge::{Merged, Set, each_op, merge, single};
 use super::objects::objects;
 use super::regions::Regions;
 use super::residues;
 use super::shared::Shared;
 use super::sizes::{Sizes, loads, stores};
-use super::symbols::{replaced, trip_symbols};
+use super::symbols::trip_symbols;
 use super::tree::{Effect, Touch};
 use super::unread::without_unread;
 use super::{Free, Launch, Lifted, warps_in};
@@ -50,19 +49,26 @@ pub(super) struct Plan {
     pub(super) named: Vec<i64>,
 }
 
-/// Lifts an entry.
-pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Result<Lifted, Error> {
-    let flow = Flow::of(entry)?;
+/// Lifts an entry in all cases. An error also has what would decide what is missing.
+pub(super) fn lift_cases(
+    module: &Module,
+    entry: &Entry,
+    flow: &Flow,
+    (file, text): (&str, &str),
+    launch: &Launch,
+) -> Result<Lifted, (Error, Option<Wanted>)> {
     let (mut open, mut cases) = (vec![Vec::new()], Vec::new());
     while let Some(outcomes) = open.pop() {
-        match lift_case(module, entry, &flow, (file, text), launch, &outcomes) {
+        match lift_case(module, entry, flow, (file, text), launch, &outcomes) {
             Ok(l) => cases.push(l),
-            Err((_, Some(at))) if outcomes.len() < MOST && outcomes.iter().all(|o: &Outcome| o.at != at) => {
+            Err((_, Some(Wanted::Outcome(at))))
+                if outcomes.len() < MOST && outcomes.iter().all(|o: &Outcome| o.at != at) =>
+            {
                 for taken in [false, true] {
                     open.push(outcomes.iter().copied().chain([Outcome { at, taken }]).collect());
                 }
             }
-            Err((e, _)) => return Err(e),
+            Err(e) => return Err(e),
         }
     }
     // The case with the longest program has the work.
@@ -79,7 +85,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
     Ok(first)
 }
 
-/// Lifts an entry in one case. An error also has the branch whose outcome would decide what is missing.
+/// Lifts an entry in one case. An error also has what would decide what is missing.
 fn lift_case(
     module: &Module,
     entry: &Entry,
@@ -87,7 +93,7 @@ fn lift_case(
     (file, text): (&str, &str),
     launch: &Launch,
     outcomes: &[Outcome],
-) -> Result<Lifted, (Error, Option<usize>)> {
+) -> Result<Lifted, (Error, Option<Wanted>)> {
     let (s, lists) = warps_in(module, entry, flow, launch, outcomes, true)?;
     let words = s.mail.knows_words();
     match program(s, lists, (entry, file, text), launch) {
@@ -116,6 +122,8 @@ fn program(
     let tree = unrolled(&mut s, tree);
     let tree = if launch.timed { gather(&mut s, tree) } else { tree };
     let tree = super::flat::unflattened(&mut s, tree);
+    let tree = without_unread(&s, tree);
+    let tree = super::skipped::without_skipped(&mut s, tree);
     let assumed = s.assumed.clone();
     let (tree, cut, uniform) = match super::data::cut(&mut s, tree.clone(), everyone) {
         Ok((tree, cut)) => (tree, cut, None),
@@ -265,41 +273,6 @@ fn program(
 fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error {
     let i: &Inst = &s.entry.code[at.min(s.entry.code.len().saturating_sub(1))];
     Error { line: i.line, span: i.span, message, expected: expected.into() }
-}
-
-/// Unrolls loops that initialize barriers.
-fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
-    let mut out = Vec::new();
-    for n in list {
-        let inits = |body: &[Merged]| {
-            let mut any = false;
-            each_op(body, &mut |_, o| any |= matches!(o.2, Effect::Init(..) | Effect::Inval(_)));
-            any
-        };
-        match n.kind {
-            MergedKind::For(h, count, body) if inits(&body) && s.arena.constant(count).is_some_and(|c| c <= 64) => {
-                let counter = s.arena.atom(crate::symbolic::Atom::Counter(h));
-                for i in 0..s.arena.constant(count).unwrap_or(0) {
-                    let v = s.arena.int(i);
-                    let with = FxHashMap::from_iter([(counter, v)]);
-                    let mut memo = FxHashMap::default();
-                    let mut at = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
-                    let copy: Vec<Merged> = body.iter().map(|n| replaced(s, n, &mut at)).collect();
-                    out.extend(unrolled(s, copy));
-                }
-            }
-            MergedKind::For(h, count, body) => {
-                let body = unrolled(s, body);
-                out.push(Merged { kind: MergedKind::For(h, count, body), ..n });
-            }
-            MergedKind::If(c, a, b) => {
-                let (a, b) = (unrolled(s, a), unrolled(s, b));
-                out.push(Merged { kind: MergedKind::If(c, a, b), ..n });
-            }
-            _ => out.push(n),
-        }
-    }
-    out
 }
 
 /// Computes the values of all addresses that operators decide.

@@ -28,8 +28,17 @@ pub(super) struct Cases {
     pub(super) outcomes: Vec<Outcome>,
     /// The condition of each of these branches.
     pub(super) conditions: BTreeMap<usize, Term>,
-    /// A branch whose outcome would decide what the lift has to know.
-    pub(super) wanted: Option<usize>,
+    /// What would decide what the lift has to know.
+    pub(super) wanted: Option<Wanted>,
+}
+
+/// What the text leaves open and the lift has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The outcome of the branch at this instruction.
+    Outcome(usize),
+    /// At least so many CTAs in a cluster: the mask at this line names the last of them.
+    Ctas(u32, u32),
 }
 
 impl Walk<'_, '_> {

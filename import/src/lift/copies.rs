@@ -3,6 +3,7 @@
 use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::Term;
 
+use super::cases::Wanted;
 use super::tree::{Effect, Fence, Run, Stream, Touch};
 use super::walk::Walk;
 
@@ -84,7 +85,9 @@ impl Walk<'_, '_> {
     pub(super) fn mask(&mut self, i: &Inst, a: &Arg) -> Result<Term, Error> {
         let t = self.same(i, a, "mask")?;
         let ctas = self.s.ctas();
-        if self.s.entry.cluster.is_none() && self.s.arena.constant(t).is_some_and(|m| (m & 0xffff) >> ctas != 0) {
+        let named = self.s.arena.constant(t).map_or(0, |m| 64 - ((m & 0xffff) as u64).leading_zeros());
+        if self.s.entry.cluster.is_none() && named > ctas {
+            self.s.cases.wanted = Some(Wanted::Ctas(named, i.line));
             return Err(self.s.error(
                 i,
                 format!("the mask names a CTA that a cluster of {ctas} does not have"),

@@ -37,8 +37,8 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
         Effect::TensorCommit { bar, multicast, cta } => {
             Effect::TensorCommit { bar: f(bar), multicast: multicast.map(&mut *f), cta: cta.map(&mut *f) }
         }
-        Effect::TensorProduct { a, at, b, d, pair } => {
-            Effect::TensorProduct { a: runs(a, f), at: runs(at, f), b: runs(b, f), d: runs(d, f), pair }
+        Effect::TensorProduct { a, at, b, d, pair, shape } => {
+            Effect::TensorProduct { a: runs(a, f), at: runs(at, f), b: runs(b, f), d: runs(d, f), pair, shape }
         }
         Effect::Global(g) => Effect::Global(Global { at: g.at.into_iter().map(f).collect(), ..g }),
         same @ (Effect::Commit(_)

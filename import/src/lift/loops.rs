@@ -50,6 +50,7 @@ impl Walk<'_, '_> {
         let lanes = self.lanes;
         let peeked = self.peeked_terms.clone();
         let (before, open) = (self.history, self.open);
+        let (wrote, stored) = (self.wrote, self.stored(l));
         // First pass: an iteration as a function of the values that the previous one left.
         let (stop, exits) = loop {
             for r in &changed {
@@ -62,6 +63,7 @@ impl Walk<'_, '_> {
                 });
             }
             self.remember((first_at, 0, 0));
+            self.wrote = wrote || stored;
             let (stop, _, exits) = self.iteration(l, true)?;
             if !self.widened(&changed, &mut entry_regs) {
                 break (stop, exits);
@@ -74,6 +76,7 @@ impl Walk<'_, '_> {
             (self.history, self.open) = (before, open);
         };
         // What one iteration leaves open, the next one begins with.
+        let begins = wrote || self.wrote;
         self.open = self.open.or(open);
         // An iteration begins behind all those before it.
         let ending = self.history;
@@ -86,6 +89,7 @@ impl Walk<'_, '_> {
             self.facts = entry_facts;
             self.lanes = lanes;
             self.peeked_terms = peeked;
+            self.wrote = wrote;
             let (stop, nodes, _) = self.iteration(l, false)?;
             self.nodes.extend(nodes);
             return Ok(stop);
@@ -112,7 +116,10 @@ impl Walk<'_, '_> {
         }
         self.facts = entry_facts.clone();
         self.lanes = lanes;
+        self.wrote = begins;
         let (stop, nodes, mut exits) = self.iteration(l, false)?;
+        // An exit can be ahead of what brings lanes together.
+        self.wrote = wrote || stored;
         let back = std::mem::take(&mut self.regs);
         if stop != Stop::At(header) {
             // A path that reaches the end leaves there.
@@ -211,6 +218,18 @@ impl Walk<'_, '_> {
         let blocks = flow.blocks.iter().enumerate().filter(|(b, _)| flow.loops[l].body[*b]);
         let mut code = blocks.flat_map(|(_, block)| &self.s.entry.code[block.first..block.end]);
         code.any(own)
+    }
+
+    /// Whether lanes store to shared memory in a loop, each its own bytes.
+    fn stored(&self, l: usize) -> bool {
+        let flow = self.s.flow;
+        let stores = |i: &Inst| match i.op.as_str() {
+            "st" | "stmatrix" | "red" | "atom" => acts(i) && !i.has("global"),
+            "cp" => !i.has("bulk"),
+            _ => false,
+        };
+        let mut blocks = flow.blocks.iter().enumerate().filter(|(b, _)| flow.loops[l].body[*b]);
+        blocks.any(|(_, block)| self.s.entry.code[block.first..block.end].iter().any(stores))
     }
 
     /// Needed registers that a loop writes.

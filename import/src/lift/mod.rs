@@ -6,6 +6,7 @@ mod build;
 mod cases;
 mod choice;
 mod close;
+mod clusters;
 mod copies;
 mod data;
 mod effects;
@@ -23,6 +24,7 @@ mod masks;
 mod merge;
 mod objects;
 mod optional;
+mod outcomes;
 mod peek;
 mod possible;
 mod regions;
@@ -35,6 +37,7 @@ mod shapes;
 mod shared;
 mod shuffle;
 mod sizes;
+mod skipped;
 mod slice;
 mod solve;
 mod special;
@@ -55,11 +58,12 @@ mod words;
 use std::collections::BTreeMap;
 
 use crate::flow::Flow;
-use crate::ptx::{Arg, Entry, Error, Inst, Module};
+use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Facts, Place};
 
-pub use build::lift;
-use cases::{Cases, Outcome};
+use cases::{Cases, Outcome, Wanted};
+use clusters::cluster;
+pub use clusters::lift;
 pub use launch::{Argument, Launch};
 pub use shared::Shared;
 use tree::{Kind, Node};
@@ -142,27 +146,6 @@ impl Lifted {
     }
 }
 
-/// CTAs of a cluster. Where the text gives no size, it is one CTA, or two where instructions need a pair.
-fn cluster(s: &mut Shared<'_>, launch: &Launch) -> Result<[u32; 3], Error> {
-    if let Some(size) = s.entry.cluster.or(launch.cluster) {
-        return Ok(size);
-    }
-    let code = &s.entry.code;
-    // A mask of the first CTA alone needs no second one.
-    let alone = |i: &Inst| match i.args.last() {
-        Some(Arg::Int(1)) => true,
-        Some(mask @ Arg::Reg(_)) => {
-            let mut sets = code.iter().filter(|i| i.args.first() == Some(mask)).peekable();
-            sets.peek().is_some() && sets.all(|i| i.op == "mov" && i.args.get(1) == Some(&Arg::Int(1)))
-        }
-        _ => false,
-    };
-    let pairs = |i: &&Inst| i.has("cta_group::2") || i.has("multicast::cluster") && !alone(i);
-    let Some(first) = s.entry.code.iter().find(pairs) else { return Ok([1; 3]) };
-    s.assume(first.line, "a cluster has 2x1x1 CTAs, as the text does not say (`--cluster`)");
-    Ok([2, 1, 1])
-}
-
 /// The block of a text that does not state one. It is a warpgroup where products need one. It is a warp where the kernel
 /// does nothing that a proof looks at.
 fn implied_block(entry: &Entry) -> Option<[u32; 3]> {
@@ -188,7 +171,7 @@ pub fn warps<'a>(
 /// The state after the walks of all warps, and the operations of each warp.
 type Walked<'a> = (Shared<'a>, Vec<Vec<Node>>);
 
-/// The operations of each warp in one case; `words` says whether words in shared memory are looked up. An error also has the branch whose outcome would decide what is missing.
+/// The operations of each warp in one case; `words` says whether words in shared memory are looked up. An error also has what would decide what is missing.
 fn warps_in<'a>(
     module: &'a Module,
     entry: &'a Entry,
@@ -196,7 +179,7 @@ fn warps_in<'a>(
     launch: &Launch,
     outcomes: &[Outcome],
     words: bool,
-) -> Result<Walked<'a>, (Error, Option<usize>)> {
+) -> Result<Walked<'a>, (Error, Option<Wanted>)> {
     let mut wanted = None;
     walked(module, entry, flow, launch, (outcomes, words), &mut wanted).map_err(|e| (e, wanted))
 }
@@ -207,7 +190,7 @@ fn walked<'a>(
     flow: &'a Flow,
     launch: &Launch,
     (outcomes, words): (&[Outcome], bool),
-    wanted: &mut Option<usize>,
+    wanted: &mut Option<Wanted>,
 ) -> Result<Walked<'a>, Error> {
     let here = |message: &str, expected: &str| Error {
         line: entry.line,
@@ -260,6 +243,7 @@ fn walked<'a>(
         words: Default::default(),
         functions: Default::default(),
         loads: 0,
+        signals: entry.code.iter().any(|i| i.op == "mbarrier" && i.has("arrive")),
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.cluster = cluster(&mut shared, launch)?;
@@ -323,6 +307,7 @@ fn walked<'a>(
                 peeked_terms: Vec::new(),
                 dry: 0,
                 apart: false,
+                wrote: false,
                 history: 0,
                 loading: Default::default(),
                 issued: Default::default(),

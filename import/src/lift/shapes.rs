@@ -10,6 +10,12 @@ use super::walk::Walk;
 /// The name of CUTLASS's products of tensor memory, up to their types.
 const PRODUCT: &str = "SM100_MMA_";
 
+/// The bits of an instruction descriptor that state the columns of the result.
+const COLUMNS: i64 = 0x3f << 17;
+
+/// The largest number of columns of a product.
+const MOST_COLUMNS: u32 = 256;
+
 /// The shape and the layouts of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shape {
@@ -65,6 +71,13 @@ impl Walk<'_, '_> {
         if let Some(shape) = found.filter(|l| l.len() == 1).and_then(|l| l.first().copied()) {
             return Ok(shape);
         }
+        if let Some(shape) = self.widest(descriptor, scaled) {
+            self.s.assume(
+                i.line,
+                "a product has the most columns that its descriptor can state, where data decide how many",
+            );
+            return Ok(shape);
+        }
         let is_argument = !self.s.arena.mentions(descriptor, |a| !matches!(a, Atom::Param(..)));
         if let (true, false, Some(shape)) = (is_argument, scaled, Shape::in_name(&self.s.entry.name)) {
             self.s.assume(i.line, "an instruction descriptor that is an argument has the shape in the kernel's name");
@@ -72,6 +85,13 @@ impl Walk<'_, '_> {
         }
         let message = format!("the instruction descriptor of `{}` is not a number that is known", i.name());
         Err(self.s.error(i, message, "a constant"))
+    }
+
+    /// The shape with the most columns that a descriptor can state, if it varies in nothing else: such a product
+    /// accesses all that one with fewer columns does.
+    fn widest(&self, descriptor: Term, scaled: bool) -> Option<Shape> {
+        let (known, varying) = self.s.arena.bits_of(descriptor)?;
+        (varying & !COLUMNS == 0).then(|| Shape::of(known | varying, scaled)).filter(|s| s.n <= MOST_COLUMNS)
     }
 }
 

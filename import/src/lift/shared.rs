@@ -56,6 +56,8 @@ pub struct Shared<'a> {
     pub(super) functions: FxHashMap<(String, Option<usize>), i64>,
     /// The number of loads of tensor memory, in a text that never waits for them.
     pub(super) loads: u32,
+    /// Whether threads arrive at mbarriers.
+    pub(super) signals: bool,
     /// Whether the text has `tcgen05.wait::ld`.
     pub(super) waits_for_loads: bool,
     /// Assumptions, each with the line of the first instruction that needed it.

@@ -1,15 +1,32 @@
-//! Values that lanes of a warp exchange by `shfl`.
+//! Values that lanes of a warp exchange by `shfl`, and products of all lanes.
 
 use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::{Op, Term};
 
-use super::tree::Val;
+use super::tree::{Effect, Val};
 use super::walk::Walk;
 
 /// Lanes of a warp.
 const LANES: i64 = 32;
 
 impl Walk<'_, '_> {
+    /// A product of all lanes of a warp: it needs the operands that each lane loaded. Only arrivals by single lanes can
+    /// tell, and stores before it stay without an order.
+    ///
+    /// # Errors
+    /// Data decide whether it is executed.
+    pub(super) fn multiplied(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        let whole = self.lanes == u32::MAX && self.unsure == 0 && self.timing().is_none();
+        if whole && self.apart && !self.wrote && self.s.signals {
+            self.s.assume(
+                i.line,
+                "lanes that multiply by `mma.sync` have completed their loads of shared memory before it",
+            );
+            self.push(at, 0, Effect::WarpSync)?;
+        }
+        Ok(())
+    }
+
     /// `shfl`: the value of another lane, and the predicate that says whether that lane exists.
     ///
     /// # Errors

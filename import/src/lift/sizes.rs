@@ -7,6 +7,7 @@ use crate::symbolic::{Arena, Term};
 
 use super::barriers::addresses;
 use super::merge::{Merged, each_op};
+use super::outcomes::{MOST_CONDITIONS, Outcomes};
 use super::tree::{Effect, Touch};
 
 /// Bytes of each copy, by instruction, address and barrier.
@@ -70,15 +71,34 @@ fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) 
     }
 }
 
-/// Finds the bytes of each copy; an error is an instruction and the reason. A CTA has `warps` warps.
+/// Finds the bytes of each copy; an error is an instruction and the reason. A CTA has `warps` warps. Where a condition
+/// decides how many bytes a barrier expects, it decides which copies come, too: each outcome has its own sizes.
 pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (usize, String)> {
+    loads_where(a, tree, warps, &Outcomes::default())
+}
+
+/// The bytes of each copy where conditions have these outcomes.
+fn loads_where(a: &Arena, tree: &[Merged], warps: u32, known: &Outcomes) -> Result<Sizes, (usize, String)> {
+    let Some(c) = known.open(a, tree).filter(|_| known.0.len() < MOST_CONDITIONS) else {
+        return loads_of(a, tree, warps, known);
+    };
+    let mut sizes = loads_where(a, tree, warps, &known.with(c, true))?;
+    for ((at, to, bar), n) in loads_where(a, tree, warps, &known.with(c, false))? {
+        if sizes.insert((at, to, bar), n).is_some_and(|old| old != n) {
+            return Err((at, "a condition decides how many bytes this copy brings".into()));
+        }
+    }
+    Ok(sizes)
+}
+
+fn loads_of(a: &Arena, tree: &[Merged], warps: u32, known: &Outcomes) -> Result<Sizes, (usize, String)> {
     let mut groups: BTreeMap<Signalled, Vec<Group>> = BTreeMap::new();
     let mut said: BTreeMap<Signalled, BTreeMap<usize, Option<i64>>> = BTreeMap::new();
     let mut sizes = Sizes::new();
     let mut starts: BTreeSet<i64> = BTreeSet::new();
     let mut bad = None;
     let mut issued = Issued::new();
-    each_op(tree, &mut |at, (w, _, e)| {
+    known.each_op(a, tree, &mut |at, (w, _, e)| {
         let rank = w / warps;
         match e {
             Effect::BulkLoad { to, bar, bytes, multicast, cta } => {
@@ -103,7 +123,7 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (us
             Effect::Arrive { bar, expect: Some(n), cta, .. } | Effect::Expect { bar, bytes: n, cta } => {
                 let cta = cta.and_then(|t| a.constant(t)).and_then(|c| u32::try_from(c).ok()).unwrap_or(rank);
                 let list = groups.entry((*bar, cta)).or_default();
-                let n = a.constant(*n);
+                let n = known.value(a, *n);
                 let by_line = said.entry((*bar, cta)).or_default().entry(at).or_insert(Some(0));
                 *by_line = by_line.zip(n).map(|(x, y)| x + y);
                 match list.last_mut() {

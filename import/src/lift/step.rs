@@ -21,6 +21,9 @@ impl Walk<'_, '_> {
         if ending(i) != Ending::Falls {
             return Ok(());
         }
+        if i.op == "mma" && i.has("sync") {
+            self.multiplied(at, i)?;
+        }
         if !acts(i) {
             if unread(i) {
                 return Err(self.unknown(i));
@@ -109,6 +112,10 @@ impl Walk<'_, '_> {
             Effect::TensorWait(true) => self.open.loads = false,
             Effect::TensorWait(false) => self.open.stores = false,
             _ => {}
+        }
+        self.wrote |= matches!(e, Effect::Touch(Touch::Write | Touch::Copy | Touch::Atomic, _));
+        if self.lanes == u32::MAX && matches!(e, Effect::WarpSync | Effect::Bar(_, _, true)) {
+            self.wrote = false;
         }
         match &e {
             Effect::Touch(..) | Effect::Commit(Stream::Copy) => self.apart = true,

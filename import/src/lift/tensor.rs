@@ -8,7 +8,7 @@ use crate::symbolic::Term;
 
 use super::shapes::Shape;
 use super::slice::writes;
-use super::tree::{Effect, Fence, Run, Touch, Val};
+use super::tree::{Effect, Fence, Run, TensorShape, Touch, Val};
 use super::walk::Walk;
 
 /// The first address of tensor memory.
@@ -17,6 +17,8 @@ pub(super) const TENSOR: i64 = 1 << 19;
 pub(super) const COLUMN: i64 = 64;
 /// Addresses of 32 lanes of a column.
 const LANES: u32 = 16;
+/// The bit of an address that names the second 16 lanes of a group.
+const UPPER: i64 = 1 << 20;
 
 impl Walk<'_, '_> {
     pub(super) fn tensor(&mut self, at: usize, i: &Inst) -> Result<bool, Error> {
@@ -90,7 +92,9 @@ impl Walk<'_, '_> {
                 let (lanes, bits) = shape.ok_or_else(|| self.unknown(i))?;
                 let from = self.described(i, i.arg(1), lanes, bits / 8, 8, false, bits / 8)?;
                 let d = self.columns(i, to, (bits / 32).max(1), None)?;
-                self.push(at, 0, Effect::TensorProduct { a: from, at: Vec::new(), b: Vec::new(), d, pair })?;
+                // A row of bytes from each lane.
+                let shape = TensorShape { rows: lanes, columns: 0, depth: bits / 8, bits: 8 };
+                self.push(at, 0, Effect::TensorProduct { a: from, at: Vec::new(), b: Vec::new(), d, pair, shape })?;
             }
             "mma" => self.tensor_product(at, i)?,
             _ => return Err(self.unknown(i)),
@@ -99,9 +103,11 @@ impl Walk<'_, '_> {
     }
 
     fn tensor_product(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
-        if i.has("sp") || i.has("ws") {
+        if i.has("sp") {
             return Err(self.unknown(i));
         }
+        // A weight-stationary product of fewer rows spreads its columns over all lanes.
+        let stationary = i.has("ws");
         let (bits, k) = if i.has("kind::f16") {
             (16, 16)
         } else if i.has("kind::tf32") {
@@ -123,8 +129,13 @@ impl Walk<'_, '_> {
         let pair = i.has("cta_group::2");
         let half = |n: u32| if pair { n / 2 } else { n };
         // 64 rows are 16 lanes of each group.
-        let packed = m == 64 && !pair;
-        let d = self.rows(i, d, if pair && m == 128 && !scaled { n / 2 } else { n }, packed)?;
+        let packed = m == 64 && !pair && !stationary;
+        let columns = match (stationary, pair && m == 128 && !scaled) {
+            (true, _) => (n * m).div_ceil(128),
+            (false, true) => n / 2,
+            (false, false) => n,
+        };
+        let d = self.rows(i, d, columns, packed)?;
         let (a, mut reads) = match i.arg(1) {
             mem @ Arg::Mem { .. } => {
                 let t = self.same(i, mem, "address")?;
@@ -138,7 +149,8 @@ impl Walk<'_, '_> {
             let t = self.same(i, arg, "address")?;
             reads.extend(self.columns(i, t, 4, None)?);
         }
-        self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d, pair })
+        let shape = TensorShape { rows: if scaled { 128 } else { half(m) }, columns: half(n), depth: 256 / bits, bits };
+        self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d, pair, shape })
     }
 
     /// A use of a register that `tcgen05.ld` loads, in a text that never waits for loads: loads of a warp arrive in
@@ -188,14 +200,18 @@ impl Walk<'_, '_> {
             return Ok(Vec::new());
         }
         let (k, parts) = self.s.arena.parts(t);
-        // The warp determines the lanes; the column is the lower half of an address.
-        let column = self.s.arena.sum(k & 0xffff, parts.to_vec());
+        // The warp determines the lanes, but for the half of 16 lanes; the column is the lower half of an address.
+        let (halves, parts): (Vec<_>, Vec<_>) = parts.iter().copied().partition(|(_, c)| c % UPPER == 0);
+        let upper = self.s.arena.sum(k >> 20 & 1, halves.iter().map(|(t, c)| (*t, c / UPPER)).collect());
+        let in_halves = halves.is_empty() || matches!(quarter, Some((_, Some(_)))) && self.s.arena.is_boolean(upper);
+        let column = self.s.arena.sum(k & 0xffff, parts.clone());
         let (low, high) = self.s.arena.range(column);
-        if low < 0 || high >= 1 << 16 || parts.iter().any(|(_, c)| c.abs() >= 1 << 16) {
+        if low < 0 || high >= 1 << 16 || parts.iter().any(|(_, c)| c.abs() >= 1 << 16) || !in_halves {
             let message = format!("the address in tensor memory is not followed: {}", self.s.arena.show(t));
             return Err(self.s.error(i, message, "a lane that is known and a column over loop counters"));
         }
-        let columns: Vec<(Term, i64)> = parts.iter().map(|(t, c)| (*t, c * COLUMN)).collect();
+        let halves = halves.into_iter().map(|(t, c)| (t, c / UPPER * i64::from(LANES / 2)));
+        let columns: Vec<(Term, i64)> = parts.iter().map(|(t, c)| (*t, c * COLUMN)).chain(halves).collect();
         let first = TENSOR + (k & 0xffff) * COLUMN;
         Ok(match quarter {
             None => vec![(self.s.arena.sum(first, columns), n * COLUMN as u32)],

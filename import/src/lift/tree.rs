@@ -267,7 +267,22 @@ pub enum Effect {
         d: Vec<Run>,
         /// In both CTAs of a pair (`.cta_group::2`).
         pair: bool,
+        /// What one CTA multiplies.
+        shape: TensorShape,
     },
+}
+
+/// The shape of a product of tensor memory in one CTA. A copy into tensor memory multiplies nothing: it has no columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TensorShape {
+    /// Rows of the left operand.
+    pub(super) rows: u32,
+    /// Columns of the right operand.
+    pub(super) columns: u32,
+    /// Elements of a row of an operand.
+    pub(super) depth: u32,
+    /// Bits of an element.
+    pub(super) bits: u32,
 }
 
 /// A node of a tree.

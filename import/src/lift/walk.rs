@@ -71,6 +71,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) dry: u32,
     /// Whether lanes may have performed operations by themselves since the warp converged.
     pub(super) apart: bool,
+    /// Whether lanes may have stored to shared memory by themselves since the warp converged.
+    pub(super) wrote: bool,
     /// The waits of the warp so far, as a number from [`Shared::histories`].
     pub(super) history: u32,
     /// Registers of each `tcgen05.ld` that no operation has waited for, in a text that never waits.
@@ -318,6 +320,7 @@ impl<'a> Walk<'_, 'a> {
         let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
         let (facts, regs, lanes) = (self.facts.clone(), self.regs.clone(), self.lanes);
         let (loading, history) = (std::mem::take(&mut self.loading), self.history);
+        let (wrote, mut wrote_after) = (self.wrote, false);
         let (open, mut open_after) = (self.open, super::optional::OpenTensor::default());
         let (mut sides, mut left, mut histories) = (Vec::new(), super::optional::Loading::default(), Vec::new());
         for (to, holds) in [(taken, true), (falls, false)] {
@@ -327,7 +330,7 @@ impl<'a> Walk<'_, 'a> {
             self.regs = regs.clone();
             self.lanes = lanes;
             self.loading = loading.clone();
-            (self.history, self.open) = (history, open);
+            (self.history, self.open, self.wrote) = (history, open, wrote);
             let outer = std::mem::take(&mut self.nodes);
             self.outer.push(outer);
             let holds = if holds { cond } else { self.s.arena.not(cond) };
@@ -342,8 +345,10 @@ impl<'a> Walk<'_, 'a> {
             sides.push(Side { end, nodes, regs, facts: self.facts.clone(), lanes: self.lanes });
             left = left.or(std::mem::take(&mut self.loading));
             open_after = open_after.or(self.open);
+            wrote_after |= self.wrote;
             histories.push(self.history);
         }
+        self.wrote = wrote_after;
         self.remember_either(at, cond, &histories);
         self.open_before = open;
         self.open_before.loads |= !loading.is_empty();

@@ -62,11 +62,16 @@ fn joined(a: &Ops, b: &Ops) -> Option<Ops> {
                 Effect::Wgmma { a, b: more(b, d), acc: *acc, n: *n, k: *k }
             }
             (
-                Effect::TensorProduct { a, at, b, d, pair },
-                Effect::TensorProduct { a: a2, at: at2, b: b2, d: d2, pair: pair2 },
-            ) if (d, pair) == (d2, pair2) => {
-                Effect::TensorProduct { a: more(a, a2), at: more(at, at2), b: more(b, b2), d: d.clone(), pair: *pair }
-            }
+                Effect::TensorProduct { a, at, b, d, pair, shape },
+                Effect::TensorProduct { a: a2, at: at2, b: b2, d: d2, pair: pair2, shape: shape2 },
+            ) if (d, pair, shape) == (d2, pair2, shape2) => Effect::TensorProduct {
+                a: more(a, a2),
+                at: more(at, at2),
+                b: more(b, b2),
+                d: d.clone(),
+                pair: *pair,
+                shape: *shape,
+            },
             _ => return None,
         };
         Some((x.0, x.1, e))

@@ -112,6 +112,44 @@ impl Arena {
         v & (below & !((1i64 << zeros) - 1) | low) == 0
     }
 
+    /// The bits that every value has, and those that some value can have besides; none where they are not known.
+    pub fn bits_of(&self, t: Term) -> Option<(i64, i64)> {
+        let below = |high: i64| ((high as u64 + 1).next_power_of_two() - 1) as i64;
+        let ranged = || {
+            let (low, high) = self.range(t);
+            (low >= 0 && high < 1 << 61).then(|| (0, below(high) & !((1i64 << self.low_zeros(t).min(62)) - 1)))
+        };
+        match self.node(t) {
+            Node::Const(v) => Some((*v, 0)),
+            Node::Op(Op::Or, args) => {
+                let ((a, x), (b, y)) = (self.bits_of(args[0])?, self.bits_of(args[1])?);
+                Some((a | b, (x | y) & !(a | b)))
+            }
+            // An unsigned minimum with a constant.
+            Node::Op(Op::Min, args) => ranged().or_else(|| {
+                let most = args.iter().filter_map(|x| self.constant(*x)).find(|c| (0..1 << 61).contains(c))?;
+                Some((0, below(most) & !((1i64 << self.low_zeros(t).min(62)) - 1)))
+            }),
+            Node::Sum(k, parts) => self.bits_of_sum(*k, parts).or_else(ranged),
+            _ => ranged(),
+        }
+    }
+
+    /// The same for a sum of which no two parts can have one bit.
+    fn bits_of_sum(&self, k: i64, parts: &[(Term, i64)]) -> Option<(i64, i64)> {
+        let mut all = (k >= 0).then_some((k, 0i64))?;
+        for (x, c) in parts {
+            let (known, more) = self.bits_of(*x)?;
+            (*c > 0 && (*c as u64).is_power_of_two()).then_some(())?;
+            let (known, more) = (known.checked_mul(*c)?, more.checked_mul(*c)?);
+            if (all.0 | all.1) & (known | more) != 0 {
+                return None;
+            }
+            all = (all.0 | known, all.1 | more);
+        }
+        Some(all)
+    }
+
     /// One side is a multiple of 2^s and a known number below it, the other a known number below 2^s.
     fn on_low_bits(&mut self, a: Term, b: Term, f: impl Fn(i64, i64) -> i64) -> Option<Term> {
         for (x, y) in [(a, b), (b, a)] {

@@ -105,15 +105,34 @@ impl Arena {
         match self.node(t) {
             Node::Const(v) => v.trailing_zeros(),
             Node::Sum(k, parts) => {
-                let parts = parts.iter().map(|(t, c)| c.trailing_zeros() + self.low_zeros(*t)).min().unwrap_or(64);
-                parts.min(k.trailing_zeros())
+                let least = parts.iter().map(|(t, c)| c.trailing_zeros() + self.low_zeros(*t)).min().unwrap_or(64);
+                least.min(k.trailing_zeros()).max(self.rounded(*k, parts))
             }
+            Node::Op(Op::Min | Op::Max, args) => self.low_zeros(args[0]).min(self.low_zeros(args[1])),
             Node::Table(_, first, cycle) => {
                 first.iter().chain(cycle.iter()).map(|v| v.trailing_zeros()).min().unwrap_or(0)
             }
             Node::Op(Op::If, args) => self.low_zeros(args[1]).min(self.low_zeros(args[2])),
             _ => 0,
         }
+    }
+
+    /// The number of low bits that are zero in a sum with a part `-(y % 2^s)`, where the other parts differ from `y` by
+    /// a multiple of `2^s`; 0 for any other sum.
+    fn rounded(&self, k: i64, parts: &[(Term, i64)]) -> u32 {
+        let of = |(t, c): &(Term, i64)| {
+            let Node::Op(Op::Rem, args) = self.node(*t) else { return None };
+            let m = self.constant(args[1]).filter(|m| *c == -1 && *m > 0 && (*m as u64).is_power_of_two())?;
+            let (inner, rest) = self.parts(args[0]);
+            let coefficient = |list: &[(Term, i64)], x: Term| list.iter().find(|(y, _)| *y == x).map_or(0, |(_, c)| *c);
+            let others = parts.iter().filter(|(x, _)| x != t);
+            let even = others.chain(rest.iter()).filter(|(x, _)| x != t).all(|(x, _)| {
+                let d = coefficient(parts, *x).wrapping_sub(coefficient(&rest, *x));
+                d % m == 0
+            });
+            (even && (k - inner) % m == 0).then(|| m.trailing_zeros())
+        };
+        parts.iter().find_map(of).unwrap_or(0)
     }
 
     /// Whether it is 0 or 1.

@@ -1,8 +1,15 @@
-//! Kernels that real compilers made, their mutants, and damaged texts.
+//! Kernels that real compilers made, their mutants, damaged texts, and small kernels for single forms.
 
+mod common;
 mod corpus;
 mod damage;
 mod damaged;
+mod families;
+mod habits;
 mod kernels;
+mod memory;
 mod mutants;
 mod mutation;
+mod pipelines;
+mod producers;
+mod values;

@@ -194,6 +194,8 @@ fn absence_is_a_fact() {
         ("launch.device_us", &["h100", "h200"]),
         ("launch.ctas_per_clk", &["h100", "h200"]),
         ("memory.dram_turnaround", &["h100", "h200"]),
+        ("memory.dram_busy", &["h100", "h200"]),
+        ("memory.dram_queue", &["h100", "h200"]),
         ("memory.l2_settling", &["h100", "h200"]),
         ("sync.fence_gpu", &["h100", "h200"]),
         ("sync.fence_atomic", &["h100", "h200"]),

@@ -41,6 +41,10 @@ pub struct Costs {
     pub last_extra: f64,
     /// Ticks of DRAM for the last line of a tile, beyond a hit in the near half of L2.
     pub dram_extra: f64,
+    /// Ticks that a line waits for busy DRAM, at full use.
+    pub dram_busy: f64,
+    /// Ticks that a line queues at DRAM where half of its rate is used.
+    pub dram_queue: f64,
     /// Ticks per byte of a core's share of the L2 slices, where all cores run.
     pub slice_byte: f64,
     /// Ticks per stored byte on the core's request port.
@@ -322,6 +326,9 @@ impl Costs {
             let extra = |v: Option<f64>| v.map(|v| (v * TICKS as f64 - c.l2_latency).max(0.0) * scale);
             let near = extra(r.optional("memory.dram_latency")).unwrap_or(0.0);
             c.dram_extra = extra(r.optional("memory.dram_far_latency")).unwrap_or(near);
+            let scaled = |v: Option<f64>| v.unwrap_or(0.0) * TICKS as f64 * scale;
+            c.dram_busy = scaled(r.optional("memory.dram_busy"));
+            c.dram_queue = scaled(r.optional("memory.dram_queue"));
             c.far_extra = extra(r.optional("memory.l2_far_latency")).unwrap_or(0.0);
             c.last_extra = extra(r.optional("memory.llc_latency")).unwrap_or(near);
             c.dram_latency = c.l2_latency + near;

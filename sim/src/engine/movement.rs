@@ -135,8 +135,20 @@ impl Timing<'_> {
         w.peers * self.prog.cluster as f64 / self.costs.sharers as f64
     }
 
+    /// Ticks that a block waits for its last line from busy DRAM, behind lines of other cores, although DRAM could serve
+    /// all of them (calibrate/probes/queue.cu). A core's use of its share stands for all cores.
+    fn dram_wait(&self, core: &Core, now: u64, bytes: f64) -> f64 {
+        let c = &self.costs;
+        if !self.prog.opaque_globals || c.line == 0.0 {
+            return 0.0;
+        }
+        let used = (core.dram.free as f64 / now.max(1) as f64).min(0.95);
+        let line = c.dram_busy * used + c.dram_queue * used / (1.0 - used);
+        line * (1.0 + 0.17 * (bytes / c.line).max(1.0).log2())
+    }
+
     /// The source of a copy's bytes.
-    fn source(&self, m: &MoveEffect, obj: u16, seat: AgentTiming, core: &mut Core) -> Source {
+    fn source(&self, m: &MoveEffect, obj: u16, (now, seat): (u64, AgentTiming), core: &mut Core) -> Source {
         let c = &self.costs;
         let part = |x: f64| (x * 65536.0) as u64;
         let Some(w) = self.device_wave(seat.wave) else {
@@ -156,7 +168,7 @@ impl Timing<'_> {
             Level::Near => 0.0,
             Level::Far => c.far_extra,
             Level::Last => c.last_extra,
-            Level::Dram => c.dram_extra,
+            Level::Dram => c.dram_extra + self.dram_wait(core, now, self.lines(m, obj).1),
         });
         let dram = if near.is_some() && level < Level::Dram { 0.0 } else { shares.dram };
         Source { dram: part(dram * share), looked: part(shares.looked * share), extra, hit: None }
@@ -167,7 +179,7 @@ impl Timing<'_> {
         let c = &self.costs;
         let lanes = c.warp_size.max(1) as u64;
         let per = (c.bytes_per_lane.max(1) as u64 * lanes) as f64;
-        let from = self.source(m, src.obj, seat, core);
+        let from = self.source(m, src.obj, (now, seat), core);
         let issue = |core: &mut Core, at: u64, n: f64, each: f64| self.issue(core, seat, at, (n, each));
         match m.how {
             MoveKind::Load => {

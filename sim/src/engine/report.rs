@@ -157,7 +157,9 @@ impl Engine<'_> {
     fn of_peak(&self, m: &Machine, tflops: f64, mhz: f64) -> Option<f64> {
         let bits = self.prog.code.iter().filter_map(|i| match i {
             Instr::Op { op: Op::Mma { a, b, .. }, .. } => {
-                let bits = |p: &crate::ir::Place| self.prog.objects[p.obj as usize].dtype.bits();
+                let bits = |p: &crate::ir::Place| {
+                    p.sel.operand.map_or(self.prog.objects[p.obj as usize].dtype.bits(), |o| o.bits.into())
+                };
                 Some(bits(a).max(bits(b)))
             }
             _ => None,

@@ -10,6 +10,10 @@
 //! still to come. So a row's clock may be rounded down to a clock that the state names ([`NamedClocks`]). Near the
 //! newest clock of a component there is no rounding, since clocks are subtracted there. Rows only grow, so a record
 //! that waits for rows to reach a clock is closed once the rows have. A state without closed records recurs sooner.
+//!
+//! Which phases of an mbarrier are complete is asked only of the rows of its *users*, the agents that may come to an
+//! operation on the mbarrier. Any other row can only add to what a user knows. So the number of a phase is no named
+//! clock, and other rows are rounded where they do not exceed the clock that all users have reached.
 
 use std::sync::Arc;
 
@@ -100,6 +104,9 @@ pub(super) struct NamedClocks {
     last: Vec<Option<Reached>>,
     /// The first component that is an mbarrier.
     mbars: u32,
+    /// For each part of rows that is asked which phases are complete, and each mbarrier: the clock that all users of
+    /// the barrier have reached.
+    known: [Option<Vec<i64>>; PARTS],
 }
 
 /// A clock of a row, and the named clock that it is rounded down to.
@@ -113,8 +120,10 @@ impl NamedClocks {
     /// The clocks that a snapshot names. The snapshot lacks only its rows.
     pub(super) fn of(world: &World<'_>, s: &Snapshot) -> NamedClocks {
         let mut clocks = vec![Vec::new(); world.order.components() as usize];
-        for entry in &s.entries {
-            if let Entry::Count(Family::Clock(comp), clock) = *entry
+        let mut phases = s.phases.iter().copied().peekable();
+        for (i, entry) in s.entries.iter().enumerate() {
+            if phases.next_if_eq(&i).is_none()
+                && let Entry::Count(Family::Clock(comp), clock) = *entry
                 && clocks[comp as usize].last() != Some(&clock)
             {
                 clocks[comp as usize].push(clock);
@@ -122,7 +131,7 @@ impl NamedClocks {
         }
         // Whether a peer has started is asked by the first clock of its agents and of the cluster barrier.
         if world.prog.cluster > 1 {
-            clocks.iter_mut().for_each(|list| list.push(1));
+            clocks[..world.spec.mbar_comp(0) as usize].iter_mut().for_each(|list| list.push(1));
         }
         for list in &mut clocks {
             list.sort_unstable();
@@ -138,30 +147,57 @@ impl NamedClocks {
             .iter_mut()
             .zip(&world.mbars)
             .for_each(|(newest, m)| *newest = m.hardware().phase as i64);
-        NamedClocks { last: vec![None; PARTS * clocks.len()], clocks, newest, mbars }
+        let known = std::array::from_fn(|part| world.order.orders_phases(part).then(|| world.known_phases(part)));
+        NamedClocks { last: vec![None; PARTS * clocks.len()], clocks, newest, mbars, known }
     }
 
     /// The newest clock that the state names and a part of a row has reached, or the row's own clock where clocks are
-    /// subtracted. `None` where the row has reached no such clock.
+    /// subtracted. `None` where the row has reached no such clock. The row is not that of a user of the component's
+    /// mbarrier.
     #[inline]
     pub(super) fn reached(&mut self, part: usize, comp: u32, clock: u32) -> Option<i64> {
         let last = &mut self.last[part * self.newest.len() + comp as usize];
         match last {
             Some(last) if last.clock == clock => last.named,
             _ => {
-                let named = self.first_reached(comp, clock);
+                let named = self.first_reached(part, comp, clock);
                 self.last[part * self.newest.len() + comp as usize] = Some(Reached { clock, named });
                 named
             }
         }
     }
 
-    fn first_reached(&self, comp: u32, clock: u32) -> Option<i64> {
-        let (clock, newest) = (clock as i64, self.newest[comp as usize]);
-        // Phases are compared with the phase before (`mbar_wait`). An agent's next operation has the agent's newest
-        // clock.
-        let exact = if comp >= self.mbars { newest - clock <= 1 } else { newest == clock && clock > 0 };
-        if exact { Some(clock) } else { self.rounded(comp, clock) }
+    fn first_reached(&self, part: usize, comp: u32, clock: u32) -> Option<i64> {
+        // Phases are compared with the phase before (`mbar_wait`). Only users of the barrier compare, and no row tells
+        // them of phases that all of them know. An agent's next operation has the agent's newest clock.
+        let exact = match comp.checked_sub(self.mbars) {
+            Some(ix) => {
+                let told = |known: &Vec<i64>| clock as i64 > known[ix as usize];
+                self.near(comp, clock) && self.known[part].as_ref().is_some_and(told)
+            }
+            None => self.newest[comp as usize] == clock as i64 && clock > 0,
+        };
+        if exact { Some(clock as i64) } else { self.rounded(comp, clock as i64) }
+    }
+
+    /// The mbarrier of a component.
+    pub(super) fn mbar(&self, comp: u32) -> Option<MbarIx> {
+        comp.checked_sub(self.mbars)
+    }
+
+    /// The clock of an mbarrier in a part of the row of one of its users, where this agent is asked for it.
+    pub(super) fn asked(&self, part: usize, comp: u32, clock: u32) -> Option<i64> {
+        (self.known[part].is_some() && self.near(comp, clock)).then_some(clock as i64)
+    }
+
+    /// Whether a clock is that of an mbarrier's open phase or of the phase before.
+    fn near(&self, comp: u32, clock: u32) -> bool {
+        self.newest[comp as usize] - clock as i64 <= 1
+    }
+
+    /// Whether parts of a row that have reached one clock can have different answers of [`Self::reached`].
+    pub(super) fn depends_on_part(&self, comp: u32, clock: u32) -> bool {
+        comp >= self.mbars && self.near(comp, clock)
     }
 
     /// Whether a row at the start of a component has reached no clock of that component.
@@ -179,6 +215,22 @@ impl World<'_> {
     /// The facts about the program that snapshots need.
     pub(super) fn asked(&self) -> &SnapshotFacts {
         self.spec.asked.get_or_init(|| SnapshotFacts::of(self))
+    }
+
+    /// For each mbarrier, the clock that its users have reached in a part of their rows.
+    fn known_phases(&self, part: usize) -> Vec<i64> {
+        let rows = self.order.components() as usize;
+        let known = |(ix, users): (usize, &Vec<AgentId>)| {
+            let at = part * rows + self.spec.mbar_comp(ix as MbarIx) as usize;
+            let live = users.iter().filter(|a| !self.agents[**a].ended);
+            live.map(|a| self.order.row(self.spec.agent_row(*a))[at] as i64).min().unwrap_or(i64::MAX)
+        };
+        self.asked().barrier_users.iter().enumerate().map(known).collect()
+    }
+
+    /// Whether the owner of a row may come to an operation on an mbarrier. False for rows that no agent owns.
+    pub(super) fn uses(&self, owner: Option<AgentId>, ix: MbarIx) -> bool {
+        owner.is_some_and(|a| self.asked().barrier_users[ix as usize].contains(&a))
     }
 
     /// The open arrivals of the phase `back` phases before the open one. First, whether arrivals took part that no
@@ -246,6 +298,7 @@ mod tests {
             newest: vec![21, 6],
             last: vec![None; 2 * PARTS],
             mbars: 1,
+            known: [Some(vec![i64::MIN]), None, None, None, None],
         }
     }
 
@@ -253,6 +306,20 @@ mod tests {
     fn a_clock_is_rounded_down_to_one_that_the_state_names() {
         let of = |clock| named().reached(0, 0, clock);
         assert_eq!([0, 2, 3, 8, 9, 19, 20].map(of), [None, None, Some(3), Some(3), Some(9), Some(9), Some(20)]);
+    }
+
+    #[test]
+    fn a_phase_that_all_users_know_is_rounded_in_other_rows() {
+        let known = |clock| NamedClocks { known: [Some(vec![clock]), None, None, None, None], ..named() };
+        assert_eq!([4, 5, 6].map(|clock| known(clock).reached(0, 1, 5)), [Some(5), Some(2), Some(2)]);
+        // A user itself is asked.
+        assert_eq!([4, 5, 6].map(|clock| known(5).asked(0, 1, clock)), [None, Some(5), Some(6)]);
+    }
+
+    #[test]
+    fn a_part_that_records_fences_is_not_asked_for_phases() {
+        assert_eq!([(0, 5), (1, 5)].map(|(part, clock)| named().reached(part, 1, clock)), [Some(5), Some(2)]);
+        assert_eq!([0, 1].map(|part| named().asked(part, 1, 6)), [Some(6), None]);
     }
 
     #[test]
@@ -268,7 +335,13 @@ mod tests {
 
     #[test]
     fn nothing_is_known_of_a_phase_only_where_some_are_over() {
-        let mut early = NamedClocks { clocks: vec![Vec::new()], newest: vec![1], last: vec![None; PARTS], mbars: 0 };
+        let mut early = NamedClocks {
+            clocks: vec![Vec::new()],
+            newest: vec![1],
+            last: vec![None; PARTS],
+            mbars: 0,
+            known: std::array::from_fn(|_| Some(vec![i64::MIN])),
+        };
         assert_eq!([early.nothing(0), named().nothing(1)], [false, true]);
         assert_eq!(early.reached(0, 0, 0), Some(0));
     }

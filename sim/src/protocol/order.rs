@@ -191,6 +191,11 @@ impl Rows {
         self.clock(r, e.comp) >= e.clock
     }
 
+    /// Whether a part of rows is asked which phases are complete. The others are only asked about accesses.
+    pub(super) fn orders_phases(&self, part: usize) -> bool {
+        part == 0 || Some(part) == self.timed
+    }
+
     /// All clocks of a row, part after part.
     pub(super) fn row(&self, r: RowId) -> &[u32] {
         &self.rows[r as usize]

@@ -11,6 +11,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::agents::Agent;
 use super::footprint::TileKey;
 use super::mbarrier::MbarState;
@@ -47,6 +49,8 @@ pub struct Snapshot {
     pub entries: Vec<Entry>,
     /// For each component, the distance from its newest clock within which clocks are subtracted and not only compared.
     pub windows: Arc<[i64]>,
+    /// Indices of the entries that number a phase of an mbarrier; empty once the snapshot is complete.
+    pub(super) phases: Vec<usize>,
 }
 
 /// An odd multiplier with bits all over its width.
@@ -69,6 +73,12 @@ impl Snapshot {
 
     fn clock(&mut self, comp: u32, v: u32) {
         self.count(Family::Clock(comp), v as i64);
+    }
+
+    /// The number of a phase of an mbarrier, which no row is asked for as a clock of an access.
+    fn phase(&mut self, comp: u32, v: i64) {
+        self.phases.push(self.entries.len());
+        self.count(Family::Clock(comp), v);
     }
 
     fn epoch(&mut self, e: Epoch) {
@@ -115,16 +125,19 @@ fn flags(a: &Agent) -> u64 {
     [a.ended, a.performs_for_warp, a.diverged, a.unmet].iter().fold(0, |bits, flag| bits << 1 | *flag as u64)
 }
 
-/// Adds the clocks of a component in the parts of a row. Returns which parts have which of them.
-fn different_parts<'a>(
+/// Adds the clocks of a component in the parts of a row. `uses` says that the row's owner is a user of this mbarrier.
+/// Returns which parts have which of the clocks.
+fn different_parts(
     s: &mut Snapshot,
     comp: u32,
-    clocks: impl Iterator<Item = &'a u32>,
+    clocks: impl Iterator<Item = u32>,
     named: &mut NamedClocks,
+    uses: bool,
 ) -> u64 {
     let (mut same_as, mut values) = (0u64, [None; PARTS]);
     for (part, clock) in clocks.enumerate() {
-        let Some(value) = named.reached(part, comp, *clock) else { continue };
+        let asked = if uses { named.asked(part, comp, clock) } else { None };
+        let Some(value) = asked.or_else(|| named.reached(part, comp, clock)) else { continue };
         values[part] = Some(value);
         let same = values.iter().position(|earlier| *earlier == Some(value)).unwrap_or(part);
         if same == part {
@@ -144,6 +157,7 @@ impl World<'_> {
                 ROOM * self.spec.fixed_rows() as usize + PIECE_ROOM * self.memory.pieces().len(),
             ),
             windows: self.asked().windows.clone(),
+            phases: Vec::new(),
         };
         for a in self.agents.iter() {
             s.same((a.pc as u64) << 4 | flags(a));
@@ -164,9 +178,9 @@ impl World<'_> {
             let m = mbar.hardware();
             s.same((m.live as u64) << 40 | m.pending as u64);
             s.same(m.tx as u64);
-            s.clock(self.spec.mbar_comp(ix as u32), m.phase);
+            s.phase(self.spec.mbar_comp(ix as u32), m.phase as i64);
             if m.first > 0 && self.asked().numbers_phases {
-                s.clock(self.spec.mbar_comp(ix as u32), m.first);
+                s.phase(self.spec.mbar_comp(ix as u32), m.first as i64);
             }
             s.accesses(mbar.init());
             s.same(mbar.init_fenced());
@@ -192,7 +206,7 @@ impl World<'_> {
                     None => s.same(0u64),
                     Some(w) => {
                         s.same(w.pc as u64 + 1);
-                        s.count(Family::Clock(self.spec.mbar_comp(ix)), w.phase);
+                        s.phase(self.spec.mbar_comp(ix), w.phase);
                         s.epoch(w.epoch);
                     }
                 }
@@ -287,12 +301,12 @@ impl World<'_> {
             }
             for &(bar, bytes, phase) in &f.delivers {
                 s.same((bar as u64) << 32 | bytes as u64);
-                s.clock(self.spec.mbar_comp(bar), phase);
+                s.phase(self.spec.mbar_comp(bar), phase as i64);
             }
             s.same(f.cta_scope);
             f.arrives.iter().for_each(|(bar, n)| s.same((*bar as u64) << 32 | *n as u64));
             for (&(bar, _), phase) in f.arrives.iter().zip(&f.phases) {
-                s.clock(self.spec.mbar_comp(bar), *phase);
+                s.phase(self.spec.mbar_comp(bar), *phase as i64);
             }
             s.same(f.expects.map_or(u64::MAX, |n| n as u64));
             s.accesses(&f.epoch.map(|epoch| Access { epoch, pc: f.pc, agent: f.agent, generic: true, in_order: true }));
@@ -310,6 +324,7 @@ impl World<'_> {
         self.memory.last_touches().iter().for_each(|u| s.same(u.number()));
         rows.extend(0..self.spec.fixed_rows());
         let mut named = NamedClocks::of(self, &s);
+        s.phases = Vec::new();
         rows.into_iter().for_each(|r| self.row(&mut s, r, &mut named));
         s
     }
@@ -322,20 +337,23 @@ impl World<'_> {
         s.same(0u64);
         let mut known = 0u64;
         let (row, components) = (self.order.row(r), self.order.components() as usize);
-        let parts = row.len() / components;
+        let parts: SmallVec<[&[u32]; PARTS]> = row.chunks_exact(components).collect();
+        let owner = (r < self.spec.info.len() as RowId).then_some(r);
         // All parts have the clock of the first.
-        let all_same = (0..parts).fold(0u64, |bits, part| bits | 1 << (4 * part));
+        let all_same = (0..parts.len()).fold(0u64, |bits, part| bits | 1 << (4 * part));
         for (i, clock) in row[..components].iter().enumerate() {
             let comp = i as u32;
-            let same_as = if row[i..].iter().step_by(components).all(|c| c == clock) {
-                if *clock == 0 && named.nothing(comp) {
-                    continue;
-                }
+            let same = parts[1..].iter().all(|part| part[i] == *clock);
+            if same && *clock == 0 && named.nothing(comp) {
+                continue;
+            }
+            let same_as = if same && !named.depends_on_part(comp, *clock) {
                 let Some(value) = named.reached(0, comp, *clock) else { continue };
                 s.count(Family::Clock(comp), value);
                 all_same
             } else {
-                different_parts(s, comp, row[i..].iter().step_by(components), named)
+                let uses = named.mbar(comp).is_some_and(|ix| self.uses(owner, ix));
+                different_parts(s, comp, parts.iter().map(|part| part[i]), named, uses)
             };
             if same_as != 0 {
                 known = (known.rotate_left(5) ^ ((comp as u64) << 20 | same_as)).wrapping_mul(MIX);

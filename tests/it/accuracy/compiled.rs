@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use rayon::prelude::*;
 use serde_json::Value;
-use warpline_api::{Request, Setting, Sources, execute, load};
+use warpline_api::{Request, Setting, Sources, Traits, execute, load};
 
 use super::file;
 use super::page::summary;
@@ -15,8 +15,9 @@ const EVERY: usize = 5;
 
 /// A row: predicted and measured.
 pub(super) struct Row {
-    name: String,
-    cycles: (f64, f64),
+    pub(super) name: String,
+    pub(super) traits: Traits,
+    pub(super) cycles: (f64, f64),
     /// In percent.
     hits: (f64, f64),
     /// Megabytes.
@@ -54,6 +55,7 @@ fn row(line: &str) -> Row {
     let r = execute(&subject, None).unwrap_or_else(|e| panic!("{name}: {e}"));
     Row {
         name: name.to_string(),
+        traits: Traits::of(&subject.program, &subject.machine, true),
         cycles: (r.cycles, number("cycles")),
         hits: (r.l2_hit_rate * 100.0, number("l2_hit")),
         read: (r.dram_read_bytes / 1e6, number("dram_read") / 1e6),
@@ -62,8 +64,17 @@ fn row(line: &str) -> Row {
 
 /// Every fifth row.
 pub(super) fn rows() -> Vec<Row> {
+    every(EVERY)
+}
+
+/// All rows.
+pub(super) fn all() -> Vec<Row> {
+    every(1)
+}
+
+fn every(n: usize) -> Vec<Row> {
     let text = std::fs::read_to_string(file("calibrate/data/h100_kernels/rows.jsonl")).expect("the rows");
-    let lines: Vec<&str> = text.lines().step_by(EVERY).collect();
+    let lines: Vec<&str> = text.lines().step_by(n).collect();
     lines.par_iter().map(|l| row(l)).collect()
 }
 

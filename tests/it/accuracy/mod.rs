@@ -15,6 +15,7 @@ mod h200;
 mod ladders;
 mod others;
 mod page;
+mod residuals;
 mod table;
 
 use std::path::PathBuf;
@@ -37,11 +38,15 @@ fn csv(path: &str) -> Vec<std::collections::BTreeMap<String, String>> {
 #[test]
 fn the_page_is_in_step() {
     let clock: (&clock::Clock, &clock::Times) = (&clock::clock(), &clock::TIMES);
-    let text = page::page(&h200::sample(), &h200::ours(), &b200::sweep(), &compiled::rows(), &others::rows(), clock);
+    let (sample, ours, sweep, compiled) = (h200::sample(), h200::ours(), b200::sweep(), compiled::rows());
+    let text = page::page(&sample, &ours, &sweep, &compiled, &others::rows(), clock);
     let path = file("docs/accuracy.md");
-    if std::env::var("WARPLINE_ACCURACY").is_ok_and(|v| v == "write") {
+    let write = std::env::var("WARPLINE_ACCURACY").is_ok_and(|v| v == "write");
+    if write {
         std::fs::write(&path, &text).unwrap();
     }
+    let products = [(&sample[..], &h200::sample_asked()[..]), (&ours[..], &h200::ours_asked()[..])];
+    residuals::check(write, products, &sweep, &compiled);
     let there = std::fs::read_to_string(&path).unwrap_or_default();
     for (i, (a, b)) in there.lines().zip(text.lines()).enumerate() {
         assert_eq!(a, b, "docs/accuracy.md, line {}; WARPLINE_ACCURACY=write writes it anew", i + 1);

@@ -33,6 +33,8 @@ pub enum Conclusion {
         /// The inductions over outer iterations, one for each trip count below `steps.first`; `None` where the kernel
         /// refuses that trip count.
         lines: Vec<Option<Line>>,
+        /// The order of the compared runs.
+        order: Order,
     },
     /// All trip counts of two loops that follow each other hold.
     Sequential {
@@ -78,6 +80,8 @@ pub enum Order {
     Early,
     /// All operations land before agents proceed, and agents begin iterations of outer loops together.
     Turns,
+    /// As `Turns`, and agents also begin iterations of the loops directly inside together.
+    Steps,
     /// Each operation lands at once.
     AtOnce,
 }
@@ -88,6 +92,7 @@ impl From<Landing> for Order {
             Landing::Late => Order::Late,
             Landing::Early => Order::Early,
             Landing::Turns => Order::Turns,
+            Landing::Steps => Order::Steps,
             Landing::AtOnce => Order::AtOnce,
         }
     }
@@ -99,6 +104,7 @@ impl From<Order> for Landing {
             Order::Late => Landing::Late,
             Order::Early => Landing::Early,
             Order::Turns => Landing::Turns,
+            Order::Steps => Landing::Steps,
             Order::AtOnce => Landing::AtOnce,
         }
     }
@@ -135,7 +141,7 @@ impl DecidedCell {
 
     pub(crate) fn turns(run: &ClassRun<'_>, found: &Nested) -> DecidedCell {
         let lines = found.lines.iter().map(|line| line.map(Line::from)).collect();
-        DecidedCell::of(run, Conclusion::Turns { steps: found.steps.into(), lines })
+        DecidedCell::of(run, Conclusion::Turns { steps: found.steps.into(), lines, order: found.landing.into() })
     }
 
     pub(crate) fn sequential(run: &ClassRun<'_>, plane: &Plane, landing: Landing) -> DecidedCell {

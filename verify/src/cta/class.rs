@@ -153,12 +153,24 @@ pub(crate) fn evenly(
     // With the given values, some CTAs may make one outer iteration more than others. A fault of such a run is a fault
     // of that CTA.
     let alone = ClassRun { place: None, ..run.clone() };
-    base_cases(&alone, (at, Some(turned)), class, v, 0..=run.options.max_trips.min(SHORT))?;
-    match every_turn(run, turned, class, v)? {
-        Ok(None) => Ok(()),
-        _ => Err(Stop::Split),
+    let upto = run.options.max_trips.min(SHORT);
+    let few = upto.min(FEW_TRIPS);
+    base_cases(&alone, (at, Some(turned)), class, v, 0..=few)?;
+    let kept = v.clone();
+    let decided = every_turn(run, turned, class, v);
+    if let Ok(Ok(None)) = decided {
+        return Ok(());
     }
+    // A fault with the given number of outer iterations is shown before others.
+    let other = std::mem::replace(v, kept);
+    base_cases(&alone, (at, Some(turned)), class, v, few + 1..=upto)?;
+    *v = Verdict { steps: v.steps + other.steps, ..other };
+    decided?.ok();
+    Err(Stop::Split)
 }
+
+/// Trip counts up to which all given outer iterations run before those of every number are decided.
+const FEW_TRIPS: i64 = 2;
 
 /// Runs trip counts one by one.
 fn base_cases(
@@ -290,7 +302,7 @@ fn every_turn(
     class: &str,
     v: &mut Verdict,
 ) -> Result<Result<Option<String>, String>, Stop> {
-    let found = match nested_loops::find(&run.turning(), at) {
+    let found = match nested_loops::find(run, at) {
         Ok(found) => found,
         Err(why) => {
             later_turns(run, at, class, v)?;

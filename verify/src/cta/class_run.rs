@@ -60,6 +60,11 @@ impl<'a> ClassRun<'a> {
         ClassRun { landing: Landing::Turns, ..self.clone() }
     }
 
+    /// The same settings with aligned outer iterations, and aligned iterations inside.
+    pub(crate) fn stepping(&self) -> Self {
+        ClassRun { landing: Landing::Steps, ..self.clone() }
+    }
+
     /// The same settings with early landings.
     pub(crate) fn early(&self) -> Self {
         ClassRun { landing: Landing::Early, ..self.clone() }

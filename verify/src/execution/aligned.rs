@@ -1,51 +1,86 @@
-//! Aligned outer iterations: agents start each one together.
+//! Aligned iterations: agents start each one together.
 //!
 //! Any order of agents is valid (`canonical`), but some orders drift: the relative progress of agents at the start of
 //! an outer iteration then has a period of its own, independent of slots and barriers. Alignment prevents this, so that
 //! states recur soon. No agent starts another iteration of an outermost loop while some agent can proceed in the
 //! previous one. Then everything that an outer iteration started has ended before the next one starts, as far as the
 //! kernel allows.
+//!
+//! The loops directly inside can be aligned too (`Landing::Steps`). Then no agent runs ahead by more than an iteration,
+//! so a ring's slots are in a steady state as soon as each slot was used, and short runs show the period.
 
 use std::sync::Arc;
 
-use warpline_sim::ir::{Program, VarId};
+use warpline_sim::ir::{Loop, Program, VarId};
 use warpline_sim::protocol::{AgentId, World};
+
+/// A loop by its first instruction, with its index.
+type Indexed = (u32, VarId);
+
+/// An iteration: a loop by its first instruction, and the value of its index.
+type Iteration = (u32, i64);
+
+/// What an agent waits for before it continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    /// Nothing.
+    No,
+    /// Agents that can proceed in their iterations of an inner loop.
+    Step,
+    /// Agents that can proceed in their outer iterations.
+    Turn,
+}
 
 /// The aligned agents of a run.
 #[derive(Clone)]
 pub(crate) struct AlignedTurns {
-    /// For each instruction, the outermost loop around it, with the loop's index.
-    of: Arc<[Option<(u32, VarId)>]>,
-    /// The outer iteration of each agent.
-    now: Vec<Option<(u32, i64)>>,
-    /// Whether each agent waits for the others at the start of its outer iteration.
-    waits: Vec<bool>,
+    /// For each instruction, the outermost loop around it, and the next loop inside that one where it is aligned.
+    of: Arc<[[Option<Indexed>; 2]]>,
+    /// The iterations of each agent.
+    now: Vec<[Option<Iteration>; 2]>,
+    waits: Vec<Waits>,
 }
 
 impl AlignedTurns {
-    pub(crate) fn of(prog: &Program, agents: usize) -> AlignedTurns {
-        let outermost = |pc: u32| prog.loops.iter().find(|l| (l.head..l.end).contains(&pc));
-        let of = (0..prog.code.len()).map(|pc| outermost(pc as u32).and_then(|l| Some((l.head, l.index()?))));
-        AlignedTurns { of: of.collect(), now: vec![None; agents], waits: vec![false; agents] }
+    /// The alignment of outer iterations, with `steps` also of the iterations of the loops directly inside.
+    pub(crate) fn of(prog: &Program, agents: usize, steps: bool) -> AlignedTurns {
+        let indexed = |l: &Loop| Some((l.head, l.index()?));
+        let of = |pc: u32| {
+            let mut around = prog.loops.iter().filter(|l| (l.head..l.end).contains(&pc));
+            [around.next().and_then(indexed), around.next().filter(|_| steps).and_then(indexed)]
+        };
+        let of = (0..prog.code.len()).map(|pc| of(pc as u32)).collect();
+        AlignedTurns { of, now: vec![[None; 2]; agents], waits: vec![Waits::No; agents] }
     }
 
-    /// Whether an agent at this instruction has started another outer iteration; it then waits.
+    /// Whether an agent at this instruction has started another iteration; it then waits.
     pub(crate) fn begins(&mut self, world: &World<'_>, agent: AgentId, pc: u32) -> bool {
-        let now = self.of[pc as usize].map(|(head, index)| (head, world.var(agent, index)));
-        let before = std::mem::replace(&mut self.now[agent as usize], now);
-        let begins = now.is_some() && now != before;
-        self.waits[agent as usize] = begins;
-        begins
+        let now = self.of[pc as usize].map(|of| of.map(|(head, index)| (head, world.var(agent, index))));
+        let [turn, step] = std::mem::replace(&mut self.now[agent as usize], now);
+        self.waits[agent as usize] = match now {
+            [Some(_), _] if now[0] != turn => Waits::Turn,
+            [_, Some(_)] if now[1] != step => Waits::Step,
+            _ => Waits::No,
+        };
+        self.rests(agent as usize)
     }
 
-    pub(crate) fn waits(&self) -> &[bool] {
-        &self.waits
+    /// Whether an agent waits.
+    pub(crate) fn rests(&self, agent: usize) -> bool {
+        self.waits[agent] != Waits::No
     }
 
-    /// Releases all waiting agents. Returns whether there were any.
+    /// For each agent, whether it waits, and for what.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = u64> {
+        self.waits.iter().map(|waits| *waits as u64)
+    }
+
+    /// Releases the agents that wait in inner loops, or all others where there are none. Returns whether there were
+    /// any.
     pub(crate) fn go_on(&mut self) -> bool {
-        let any = self.waits.contains(&true);
-        self.waits.fill(false);
-        any
+        let first = [Waits::Step, Waits::Turn].into_iter().find(|waits| self.waits.contains(waits));
+        let released = self.waits.iter_mut().filter(|waits| Some(**waits) == first);
+        released.for_each(|waits| *waits = Waits::No);
+        first.is_some()
     }
 }

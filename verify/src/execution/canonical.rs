@@ -74,6 +74,8 @@ pub(crate) enum Landing {
     Early,
     /// All flights, before agents proceed; agents start outer iterations together.
     Turns,
+    /// As `Turns`; agents also start iterations of the loops directly inside together.
+    Steps,
     /// Each flight immediately. Without this, flights that no agent waits for pile up while an agent runs through its
     /// loop.
     AtOnce,
@@ -154,7 +156,11 @@ impl<'p> CanonicalRun<'p> {
             steps: 0,
             budget: job.budget,
             landing: job.landing,
-            together: (job.landing == Landing::Turns).then(|| AlignedTurns::of(job.prog, n)),
+            together: match job.landing {
+                Landing::Turns => Some(AlignedTurns::of(job.prog, n, false)),
+                Landing::Steps => Some(AlignedTurns::of(job.prog, n, true)),
+                Landing::Late | Landing::Early | Landing::AtOnce => None,
+            },
             cycle: Cycle::of(job.prog),
         }
     }
@@ -180,7 +186,7 @@ impl<'p> CanonicalRun<'p> {
                 return Some(landed);
             }
             self.wake();
-            let rests = |a: usize| self.asleep[a] || self.together.as_ref().is_some_and(|t| t.waits()[a]);
+            let rests = |a: usize| self.asleep[a] || self.together.as_ref().is_some_and(|t| t.rests(a));
             while (self.turn as usize) < self.asleep.len() && rests(self.turn as usize) {
                 self.turn += 1;
             }
@@ -313,7 +319,7 @@ impl<'p> CanonicalRun<'p> {
         let agents = self.blocked.iter().zip(&self.asleep);
         s.entries.extend(agents.map(|(b, asleep)| Entry::Same((b.is_some() as u64) << 1 | *asleep as u64)));
         let waits = self.together.iter().flat_map(AlignedTurns::waits);
-        s.entries.extend(waits.map(|waits| Entry::Same(*waits as u64)));
+        s.entries.extend(waits.map(Entry::Same));
         for f in self.flying.iter().filter_map(|f| self.world.flight(*f)) {
             s.entries.push(Entry::Same((f.agent as u64) << 32 | f.pc as u64));
         }

@@ -78,7 +78,7 @@ pub(crate) const LONG: [i64; 4] = [24, 48, 96, 160];
 
 /// Steps after the second period at which the start of the induction is tried. With more steps, the end of the shorter
 /// run is further away.
-const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
+const BEHIND: [i64; 7] = [1, 2, 4, 8, 14, 24, 48];
 
 /// Factor of `max_trips` for the run that shows a longer period.
 const LONGER: i64 = 10;
@@ -231,15 +231,6 @@ pub(crate) fn from(
 /// Whether the trip counts carry over with the same period and start as those of another kernel.
 pub(crate) fn holds(run: &ClassRun<'_>, at: AtTrips<'_>, like: Proof) -> bool {
     carries(run, at, like, 1, Region::ALL).is_ok()
-}
-
-/// The same period with the smallest start that carries over.
-pub(crate) fn least(run: &ClassRun<'_>, at: AtTrips<'_>, found: Proof) -> Proof {
-    let Proof { first, period, .. } = found;
-    let of = |first| carries(run, at, Proof { first, period }, 1, Region::ALL).is_ok();
-    let all: Vec<i64> = (2 * period + 2..first).step_by(2).collect();
-    let sooner = all.into_par_iter().find_first(|first| of(*first));
-    sooner.map_or(found, |first| Proof { first, ..found })
 }
 
 /// Calls `shows` with refined indices, then with the kernels themselves; one success suffices.

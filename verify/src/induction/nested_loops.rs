@@ -23,13 +23,13 @@
 //!
 //! Each line has its own period in outer iterations: a ring that one outer iteration fills evenly recurs sooner than
 //! another. The runs start outer iterations together (`aligned`); otherwise the order of agents would have its own
-//! period.
+//! period. Some kernels have a steady state earlier where agents also start steps of the main loop together.
 
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
 
 use crate::cta::class_run::ClassRun;
-use crate::execution::canonical::CanonicalRun;
+use crate::execution::canonical::{CanonicalRun, Landing};
 use crate::induction::carry_over::{Proof, either};
 use crate::induction::common_prefix::{SharedPrefix, TurnLoop};
 use crate::induction::lockstep::Reached;
@@ -52,23 +52,35 @@ pub(crate) struct Nested {
     /// The induction over outer iterations for each number of steps below `steps.first`; `None` where the kernel
     /// refuses that number.
     pub(crate) lines: Vec<Option<Proof>>,
+    /// The order of the compared runs.
+    pub(crate) landing: Landing,
 }
 
 /// Outer iterations of the runs that show the period of the main loop.
 const TURNS: i64 = 2;
 
-/// Searches for the periods and their starts.
+/// Searches for the periods and their starts, in the order of agents with fewer base cases first.
 pub(crate) fn find(run: &ClassRun<'_>, at: AtTurns<'_>) -> Result<Nested, String> {
     let few = |n| at(n, TURNS);
-    let last = carry_over::period(run, &few)?;
-    let mut steps = carry_over::least(run, &few, last);
+    let (turning, stepping) = (run.turning(), run.stepping());
+    let steps = |run: &ClassRun<'_>| carry_over::period(run, &few);
+    let (turns, inner) = rayon::join(|| steps(&turning), || steps(&stepping));
+    let fewer = matches!((&turns, &inner), (Ok(turns), Ok(inner)) if inner.needs() < turns.needs());
+    let by_turns = || turns.and_then(|steps| in_order(&turning, at, steps));
+    let by_steps = || inner.and_then(|steps| in_order(&stepping, at, steps));
+    if fewer { by_steps().or_else(|_| by_turns()) } else { by_turns().or_else(|why| by_steps().map_err(|_| why)) }
+}
+
+/// Searches for the inductions over outer iterations in one order of agents.
+fn in_order(run: &ClassRun<'_>, at: AtTurns<'_>, found: Proof) -> Result<Nested, String> {
+    let mut steps = found;
     let mut lines: Vec<Option<Proof>> = Vec::new();
     loop {
         more_lines(run, at, &mut lines, steps)?;
         match plane(run, at, steps, &lines) {
             Ok(found) => return Ok(found),
             // The start of the induction over steps may have been too early.
-            Err(why) if steps.first >= last.first => return Err(why),
+            Err(why) if steps.first > found.first => return Err(why),
             Err(_) => steps = steps.later(1),
         }
     }
@@ -112,7 +124,7 @@ fn plane(run: &ClassRun<'_>, at: AtTurns<'_>, steps: Proof, lines: &[Option<Proo
     let needs = |n: i64| of(if n < first { n } else { n - period }).map_or(0, |line| line.needs());
     let longest = lines.iter().flatten().map(|line| line.period).max();
     let turns = (0..steps.needs()).map(needs).collect();
-    Ok(Nested { steps, turns, period: longest, lines: lines[..first as usize].to_vec() })
+    Ok(Nested { steps, turns, period: longest, lines: lines[..first as usize].to_vec(), landing: run.landing })
 }
 
 /// Checks the pairs and squares of one number of steps against the kernels with one period less, for each number of

@@ -43,7 +43,7 @@ struct Marks<T> {
     steps: Vec<i64>,
     /// The number of the first step of the longest pass, of all steps of the run.
     first: usize,
-    /// The data kept at each step of the longest pass, with the number of the iteration that starts there. Iterations
+    /// The data kept at each step of the first of the longest passes, with the number of the iteration that starts there. Iterations
     /// without an operation are missing.
     list: Vec<(i64, T)>,
 }
@@ -78,7 +78,8 @@ fn marks<T>(
         }
     }
     passes.push(marks.len());
-    let pass = passes.windows(2).max_by_key(|w| w[1] - w[0])?;
+    // The first of the longest passes: slots are in a steady state sooner in later ones.
+    let pass = passes.windows(2).rev().max_by_key(|w| w[1] - w[0])?;
     let first = pass[0];
     let list = marks.drain(first..pass[1]).collect();
     Some(Marks { step: *step, steps, first, list })

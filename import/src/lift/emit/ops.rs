@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use warpline_sim::ir::{
-    ArrivalsPer, BarrierCta, Binary, Exact, Executors, Expr, Fence as IrFence, Instr, IssueCount, MoveKind, ObjId,
-    Op as IrOp, Order, Phase, Queue, Writes,
+    ArrivalsPer, BarrierCta, Binary, Exact, Executors, Expr, Fence as IrFence, Instr, IssueCount, MmaKind, MoveKind,
+    ObjId, Op as IrOp, Order, Phase, Queue, Writes,
 };
 
 use crate::ptx::Error;
@@ -165,9 +165,26 @@ impl Emit<'_, '_, '_> {
         Ok(())
     }
 
+    /// Whether the lanes met at an `elect.sync` behind which only one lane of each warp has acted: the others are still
+    /// there, so that another meeting orders nothing that matters.
+    fn elected_before(&self) -> bool {
+        let is_elect = |i: &Instr| matches!(i, Instr::Op { op: IrOp::Elect, .. });
+        let Some(last) = self.code.iter().rposition(is_elect) else { return false };
+        let mut next = last + 1;
+        while let Some(Instr::Only(Executors::Elected, to)) = self.code.get(next) {
+            next = (*to as usize).max(next + 1);
+        }
+        // No branch around that meeting ends behind it.
+        let around = |i: &Instr| i.target().is_some_and(|to| to as usize > last);
+        next == self.code.len() && !self.code[..last].iter().any(around)
+    }
+
     fn effect(&mut self, at: usize, lanes: u32, e: &Effect, set: Set) -> Result<(), Error> {
         // One of several in a row is sufficient.
         if *e == Effect::WarpSync && matches!(self.code.last(), Some(Instr::Op { op: IrOp::WarpSync, .. })) {
+            return Ok(());
+        }
+        if *e == Effect::Elect && self.s.timing.is_none() && self.elected_before() {
             return Ok(());
         }
         let ranks = self.ranks(set);
@@ -284,8 +301,9 @@ impl Emit<'_, '_, '_> {
                 }
                 IrOp::CommitUmma(vec![bar])
             }
-            Effect::TensorProduct { a, at: reads, b, d, pair } => {
-                return self.tensor_product(at, [a, reads, b, d], *pair, warps);
+            Effect::TensorProduct { a, at: reads, b, d, pair, shape } => {
+                let kind = if *pair { MmaKind::UmmaPair } else { MmaKind::Umma };
+                return self.tensor_product(at, [a, reads, b, d], (kind, *shape), warps);
             }
             Effect::Global(_) | Effect::Passes(_) => return Ok(()),
             Effect::Work(w) => {

@@ -7,6 +7,7 @@ use crate::symbolic::Term;
 
 use super::super::build::LEFT;
 use super::super::copies::width;
+use super::super::tree::TensorShape;
 use super::Emit;
 use super::places::{warp_list, whole};
 
@@ -16,7 +17,7 @@ impl Emit<'_, '_, '_> {
         &mut self,
         at: usize,
         operands: [&Vec<(Term, u32)>; 4],
-        pair: bool,
+        (kind, shape): (MmaKind, TensorShape),
         warps: u64,
     ) -> Result<(), Error> {
         let mut places: Vec<Vec<Place>> = Vec::new();
@@ -30,13 +31,22 @@ impl Emit<'_, '_, '_> {
         }
         let d = places.pop().unwrap_or_default();
         let reads: Vec<Place> = places.into_iter().flatten().collect();
-        let n = d.len().max(reads.len().div_ceil(2));
+        // For its time, one product is enough: the left operand comes first, the right one last.
+        let timed = self.s.timing.is_some();
+        let n = if timed { 1 } else { d.len().max(reads.len().div_ceil(2)) };
         for i in 0..n {
             let read = |j: usize| reads.get(j).or(reads.last()).or(d.first()).cloned();
-            let (Some(a), Some(b), Some(acc)) = (read(2 * i), read(2 * i + 1), d.get(i).or(d.last()).cloned()) else {
+            let (Some(mut a), Some(mut b), Some(acc)) =
+                (read(2 * i), read(if timed { usize::MAX } else { 2 * i + 1 }), d.get(i).or(d.last()).cloned())
+            else {
                 break;
             };
-            self.op(at, IrOp::Mma { kind: if pair { MmaKind::UmmaPair } else { MmaKind::Umma }, a, b, acc });
+            if timed {
+                let operand =
+                    |rows: u32| Some(Operand { rows: rows as u16, depth: shape.depth as u16, bits: shape.bits as u8 });
+                (a.sel.operand, b.sel.operand) = (operand(shape.rows), operand(shape.columns));
+            }
+            self.op(at, IrOp::Mma { kind, a, b, acc });
         }
         Ok(())
     }

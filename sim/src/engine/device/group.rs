@@ -12,6 +12,38 @@ pub(super) struct Group {
     pub(super) ids: Vec<i64>,
     /// The launch index of the simulated unit's cluster, if the group has it.
     pub(super) own: Option<i64>,
+    /// The same clusters by cache.
+    pub(super) crowds: Vec<Crowd>,
+}
+
+/// Clusters at one cache that request the same tile.
+#[derive(Clone, Debug)]
+pub(super) struct Crowd {
+    /// The cache.
+    pub(super) cache: usize,
+    /// By group of cores whose requests can meet: clusters, and further clusters that are neighbors of one of them.
+    /// Neighbors in launch order are neighbors on the chip.
+    pub(super) by_group: Vec<(u32, u32)>,
+    /// The cluster added last.
+    pub(super) last: Option<i64>,
+}
+
+impl Crowd {
+    /// No cluster.
+    pub(super) fn at(cache: usize) -> Crowd {
+        Crowd { cache, by_group: Vec::new(), last: None }
+    }
+
+    /// Adds a cluster behind those with lower indices, on one of `units` units, which form groups of `cores`.
+    pub(super) fn add(&mut self, id: i64, units: i64, cores: i64) {
+        let group = (id % units.max(1) / cores.max(1)) as usize;
+        if self.by_group.len() <= group {
+            self.by_group.resize(group + 1, (0, 0));
+        }
+        let (first, second) = &mut self.by_group[group];
+        let pair = self.last.replace(id).is_some_and(|before| before / 2 == id / 2);
+        *(if pair { second } else { first }) += 1;
+    }
 }
 
 /// The groups of a wave, by the grid coordinates that a copy depends on.
@@ -21,8 +53,13 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Groups the clusters `ids`; `own` says which belong to the simulated unit.
-    pub(super) fn new(prog: &Program, ids: std::ops::Range<i64>, own: impl Fn(i64) -> bool) -> Self {
+    /// Groups the clusters `ids`. `own` says which belong to the simulated unit, `crowds` divides clusters by cache.
+    pub(super) fn new(
+        prog: &Program,
+        ids: std::ops::Range<i64>,
+        own: impl Fn(i64) -> bool,
+        crowds: impl Fn(&[i64]) -> Vec<Crowd>,
+    ) -> Self {
         let key = |grid_dependence: GridDependence, id: i64| match grid_dependence {
             GridDependence::None => 0,
             GridDependence::Rows => prog.grid.at(id).0,
@@ -36,6 +73,7 @@ impl Groups {
                 g.ids.push(id);
                 g.own = g.own.or(own(id).then_some(id));
             }
+            by.values_mut().for_each(|g| g.crowds = crowds(&g.ids));
             by.into_values().collect()
         };
         Groups {

@@ -1,7 +1,5 @@
 //! The traffic of a launch, wave by wave through the caches.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::{Instr, Program};
@@ -9,7 +7,7 @@ use crate::machine::Machine;
 use crate::protocol::{Footprint, GridDependence, Rules, Walker};
 
 use super::cache::{Bytes, Caches, Level};
-use super::group::{Group, Groups};
+use super::group::{Crowd, Group, Groups};
 use super::{Launch, Memory, Routes, Shares, Wave};
 
 /// A tile: object, coordinates, and its part.
@@ -95,9 +93,8 @@ impl Merging {
         }
     }
 
-    /// Lookups for one line by these clusters, ascending, on this many units. Neighbors in launch order are neighbors
-    /// on the chip and in their group.
-    fn lookups(&self, ids: &[i64], units: i64, when: When, split: bool) -> f64 {
+    /// Lookups for one line by the clusters of a crowd.
+    fn lookups(&self, crowd: &Crowd, when: When, split: bool) -> f64 {
         let (pairs, near) = match when {
             // A line is asked for once more, for its next part, before the neighbor asks for the first.
             _ if split => (0.0, 0.0),
@@ -108,14 +105,11 @@ impl Merging {
                 (self.later + (self.pairs - self.later) * settled, self.near * settled)
             }
         };
-        let (mut last, mut groups) = (None, BTreeMap::<i64, f64>::new());
-        for &id in ids {
-            let pair = last.replace(id).is_some_and(|before: i64| before / 2 == id / 2);
-            let group = if near > 0.0 { id % units.max(1) / self.group } else { 0 };
-            *groups.entry(group).or_default() += if pair { 1.0 - pairs } else { 1.0 };
-        }
-        let merged = |k: &f64| k / (1.0 + (near * (k - 1.0)).clamp(0.0, (self.most - 1.0).max(0.0)));
-        groups.values().map(merged).sum()
+        let merged = |(first, second): &(u32, u32)| {
+            let k = f64::from(*first) + f64::from(*second) * (1.0 - pairs);
+            k / (1.0 + (near * (k - 1.0)).clamp(0.0, (self.most - 1.0).max(0.0)))
+        };
+        crowd.by_group.iter().filter(|(first, second)| first + second > 0).map(merged).sum()
     }
 }
 
@@ -207,7 +201,8 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let own = (first..end).filter(|id| mine.contains(id)).count().max(1);
         let mut wave = Wave { peers: (end - first) as f64 / own as f64, ..Wave::default() };
         let mut per = vec![Bytes::default(); self.prog.objects.len()];
-        let groups = Groups::new(self.prog, first..end, |id| mine.contains(&id));
+        let crowds = |ids: &[i64]| self.crowds(ids);
+        let groups = Groups::new(self.prog, first..end, |id| mine.contains(&id), crowds);
         let steps = (first..end).map(|id| routes.of(id).len()).max().unwrap_or(0);
         let mut requests: Vec<TileRequest> = Vec::new();
         // The first wave starts in step, and stays so until its CTAs store results.
@@ -285,19 +280,16 @@ impl<'p, 'l> Tiles<'p, 'l> {
 
     /// One read of a tile by all clusters of a wave at one step. Returns the level that the tile came from.
     fn read(&mut self, same: &[TileRequest], groups_by: &[Group], when: When, sum: &mut Bytes) -> Level {
-        let ids = |w: &TileRequest| groups_by[w.group as usize].ids.iter().copied();
-        let mut all: Vec<i64> = same.iter().flat_map(ids).collect();
-        if same.len() > 1 {
+        let union = (same.len() > 1).then(|| {
+            let ids = |w: &TileRequest| groups_by[w.group as usize].ids.iter().copied();
+            let mut all: Vec<i64> = same.iter().flat_map(ids).collect();
             all.sort_unstable();
-        }
+            self.crowds(&all)
+        });
         let mut level = Level::Near;
-        for cache in 0..self.caches.count() {
-            let here: Vec<i64> = all.iter().copied().filter(|id| self.home(*id) == cache).collect();
-            if here.is_empty() {
-                continue;
-            }
+        for crowd in union.as_deref().unwrap_or(&groups_by[same[0].group as usize].crowds) {
             let TileRequest { tile, bytes, along, split, .. } = same[0];
-            let from = self.caches.read(cache, tile, bytes * along, sum);
+            let from = self.caches.read(crowd.cache, tile, bytes * along, sum);
             let when = match when {
                 // Nothing keeps clusters in step that ask for lines part by part: they do not wait for the same lines.
                 When::InStep if self.parts => When::ByPairs,
@@ -306,10 +298,18 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 When::Unordered { .. } if from > Level::Far => When::ByPairs,
                 when => when,
             };
-            sum.looked += (self.merging.lookups(&here, self.at.units, when, split) * bytes as f64) as u64;
+            sum.looked += (self.merging.lookups(crowd, when, split) * bytes as f64) as u64;
             level = level.max(from);
         }
         level
+    }
+
+    /// Clusters, ascending, by the cache at their cores. Caches without clusters are left out.
+    fn crowds(&self, ids: &[i64]) -> Vec<Crowd> {
+        let mut crowds: Vec<Crowd> = (0..self.caches.count()).map(Crowd::at).collect();
+        ids.iter().for_each(|id| crowds[self.home(*id)].add(*id, self.at.units, self.merging.group));
+        crowds.retain(|c| c.last.is_some());
+        crowds
     }
 
     /// The cache at a cluster's core. Consecutive units alternate between the caches. For two halves of one cache,
@@ -351,7 +351,11 @@ mod tests {
         use When::{ByPairs, InStep};
         let started = When::Unordered { tiles: 0 };
         let merging = |near| Merging { pairs: 1.0, later: 0.25, settling: 16.0, group: 16, near, most: 4.0 };
-        let lookups = |near, ids: &[i64], when| merging(near).lookups(ids, 132, when, false);
+        let lookups = |near, ids: &[i64], when| {
+            let mut crowd = Crowd::at(0);
+            ids.iter().for_each(|id| crowd.add(*id, 132, 16));
+            merging(near).lookups(&crowd, when, false)
+        };
         // Neighbors of one pair, neighbors of two pairs, and neighbors of a later wave.
         assert_eq!((lookups(0.0, &[0, 1], ByPairs), lookups(0.0, &[1, 2], ByPairs)), (1.0, 2.0));
         assert_eq!((lookups(1.0, &[0, 1], started), lookups(1.0, &[1, 2], started)), (1.75, 2.0));

@@ -3,8 +3,6 @@
 
 use warpline_import::ptx;
 
-mod common;
-
 /// The verdict on a kernel with this body, for two warps.
 fn verdict(target: &str, body: &str) -> String {
     let text = format!(
@@ -16,7 +14,7 @@ fn verdict(target: &str, body: &str) -> String {
          \tadd.s32 %r6, %r2, %r5;\n{body}\tret;\n}}\n"
     );
     let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    common::decided(&module, &module.entries[0], "k.ptx", &text)
+    crate::common::decided(&module, &module.entries[0], "k.ptx", &text)
 }
 
 /// A body with its n-th barrier left out.

@@ -3,8 +3,6 @@
 use warpline_import::ptx;
 use warpline_import::symbolic::{Arena, Atom, Op, Place};
 
-mod common;
-
 /// The verdict on a kernel with this body, for two warps.
 fn verdict(body: &str) -> String {
     let text = format!(
@@ -15,7 +13,7 @@ fn verdict(body: &str) -> String {
          \tmov.b32 %r2, data;\n\tsetp.ne.s32 %p1, %r1, 0;\n{body}\tret;\n}}\n"
     );
     let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    common::decided(&module, &module.entries[0], "k.ptx", &text)
+    crate::common::decided(&module, &module.entries[0], "k.ptx", &text)
 }
 
 /// A product with a magic number is a quotient that rounds to zero, less one where it is negative.

@@ -2,8 +2,6 @@
 
 use warpline_import::ptx;
 
-mod common;
-
 /// The verdict on a kernel with this body, for two warps. `%p1` holds for all threads but the first.
 fn verdict(body: &str) -> String {
     let text = format!(
@@ -16,7 +14,7 @@ fn verdict(body: &str) -> String {
          \txor.b32 %r6, %r4, 128;\n\tadd.s32 %r6, %r2, %r6;\n\tsetp.ne.s32 %p1, %r1, 0;\n{body}\tret;\n}}\n"
     );
     let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    common::decided(&module, &module.entries[0], "k.ptx", &text)
+    crate::common::decided(&module, &module.entries[0], "k.ptx", &text)
 }
 
 fn violated(body: &str) {

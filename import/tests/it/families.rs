@@ -3,8 +3,6 @@
 use warpline_import::ptx;
 use warpline_import::symbolic::{Arena, Atom};
 
-mod common;
-
 /// The verdict on a kernel with this body, for a block of this many threads with a ring of three barriers that all threads
 /// arrive at. Registers `%r7` and `%r8` have the slot and the phase.
 fn verdict(threads: u32, body: &str) -> String {
@@ -18,7 +16,7 @@ fn verdict(threads: u32, body: &str) -> String {
          $L0:\n\tbar.sync 0;\n\tmov.b32 %r7, 0;\n\tmov.b32 %r8, 0;\n{body}\tret;\n}}\n"
     );
     let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    common::decided(&module, &module.entries[0], "k.ptx", &text)
+    crate::common::decided(&module, &module.entries[0], "k.ptx", &text)
 }
 
 /// An arrival and a wait at the slot, and the next slot and phase.

@@ -1,0 +1,59 @@
+//! The size of a cluster, which a text may leave to the launch.
+
+use crate::flow::Flow;
+use crate::ptx::{Arg, Entry, Error, Inst, Module};
+
+use super::build::lift_cases;
+use super::cases::Wanted;
+use super::shared::Shared;
+use super::{Launch, Lifted};
+
+/// The largest cluster that every device can launch.
+const LARGEST: u32 = 8;
+
+/// Lifts an entry. Where the text gives no size of a cluster, and a mask names a CTA that the assumed cluster lacks, the
+/// cluster is the smallest one with this CTA that can be lifted.
+pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Result<Lifted, Error> {
+    let flow = Flow::of(entry)?;
+    let (error, wanted) = match lift_cases(module, entry, &flow, (file, text), launch) {
+        Ok(lifted) => return Ok(lifted),
+        Err(failed) => failed,
+    };
+    let Some(Wanted::Ctas(named, line)) = wanted.filter(|_| launch.cluster.is_none()) else { return Err(error) };
+    for [x, y, z] in shapes(named) {
+        let given = Launch { cluster: Some([x, y, z]), ..launch.clone() };
+        if let Ok(mut lifted) = lift_cases(module, entry, &flow, (file, text), &given) {
+            let what = format!("a cluster has {x}x{y}x{z} CTAs, the fewest that its masks name (`--cluster`)");
+            lifted.assumptions.push((what, line));
+            return Ok(lifted);
+        }
+    }
+    Err(error)
+}
+
+/// The shapes of clusters with at least this number of CTAs, smallest first.
+fn shapes(ctas: u32) -> impl Iterator<Item = [u32; 3]> {
+    let sizes = std::iter::successors(Some(ctas.next_power_of_two()), |n| Some(n * 2)).take_while(|n| *n <= LARGEST);
+    sizes.flat_map(|n| [1, 2, 4, 8].into_iter().filter(move |y| n % y == 0).map(move |y| [n / y, y, 1]))
+}
+
+/// CTAs of a cluster. Where the text gives no size, it is one CTA, or two where instructions need a pair.
+pub(super) fn cluster(s: &mut Shared<'_>, launch: &Launch) -> Result<[u32; 3], Error> {
+    if let Some(size) = s.entry.cluster.or(launch.cluster) {
+        return Ok(size);
+    }
+    let code = &s.entry.code;
+    // A mask of the first CTA alone needs no second one.
+    let alone = |i: &Inst| match i.args.last() {
+        Some(Arg::Int(1)) => true,
+        Some(mask @ Arg::Reg(_)) => {
+            let mut sets = code.iter().filter(|i| i.args.first() == Some(mask)).peekable();
+            sets.peek().is_some() && sets.all(|i| i.op == "mov" && i.args.get(1) == Some(&Arg::Int(1)))
+        }
+        _ => false,
+    };
+    let pairs = |i: &&Inst| i.has("cta_group::2") || i.has("multicast::cluster") && !alone(i);
+    let Some(first) = s.entry.code.iter().find(pairs) else { return Ok([1; 3]) };
+    s.assume(first.line, "a cluster has 2x1x1 CTAs, as the text does not say (`--cluster`)");
+    Ok([2, 1, 1])
+}

@@ -1,0 +1,193 @@
+//! Small kernels for habits of CuTe DSL, DeepGEMM and FlashInfer. Each is proved, and a variant with a fault is found.
+
+use warpline_import::symbolic::{Arena, Atom, Op};
+use warpline_import::{lift, ptx};
+
+use crate::common;
+
+/// A kernel with this body, for a block of this many threads: 1,024 bytes of data, four barriers and a tensor map.
+/// Registers `%r1` to `%r3` have the thread, the barriers and the data; `%p1` is false for thread 0 alone.
+fn text(threads: u32, body: &str) -> String {
+    format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1,\n\
+         .param .align 64 .b8 k_param_2[128])\n.reqntid {threads}\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<48>;\n\
+         \t.reg .f32 %f<8>;\n\t.reg .b64 %rd<16>;\n\t.shared .align 128 .b8 data[1024];\n\t.shared .align 8 .b8 bar[32];\n\
+         \tld.param.u64 %rd1, [k_param_0];\n\tld.param.u32 %r10, [k_param_1];\n\tmov.b64 %rd2, k_param_2;\n\
+         \tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, bar;\n\tmov.b32 %r3, data;\n\tsetp.ne.s32 %p1, %r1, 0;\n{body}\tret;\n}}\n"
+    )
+}
+
+/// The verdict on a kernel with this body.
+fn verdict(threads: u32, body: &str) -> String {
+    let text = text(threads, body);
+    let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    common::decided(&module, &module.entries[0], "k.ptx", &text)
+}
+
+/// Barriers with these counts, initialized by thread 0.
+fn barriers(counts: &[u32]) -> String {
+    let init = |(i, n): (usize, &u32)| format!("\t@!%p1 mbarrier.init.shared.b64 [%r2+{}], {n};\n", 8 * i);
+    let all: String = counts.iter().enumerate().map(init).collect();
+    format!("{all}\t@!%p1 fence.mbarrier_init.release.cluster;\n\tbar.sync 0;\n")
+}
+
+/// A wait for a parity.
+fn wait(label: &str, barrier: u32, parity: &str) -> String {
+    format!("${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p9, [%r2+{barrier}], {parity};\n\t@!%p9 bra ${label};\n")
+}
+
+/// Two warps go over tiles, and a word of memory says whether a tile has rows: both have as many steps.
+#[test]
+fn data_decide_which_tiles_have_work() {
+    let role = |n: u32, compare: &str| {
+        format!(
+            "\tmov.b32 %r14, 0;\n\tmov.b32 %r8, 0;\n\
+             $L{n}1:\n\tmul.wide.u32 %rd3, %r14, 4;\n\tadd.s64 %rd4, %rd1, %rd3;\n\tld.global.nc.b32 %r20, [%rd4];\n\
+             \tsetp.{compare}.s32 %p5, %r14, %r20;\n\t@%p5 bra $L{n}3;\n\tmbarrier.arrive.shared.b64 %rd5, [%r2];\n{}\
+             \txor.b32 %r8, %r8, 1;\n\
+             $L{n}3:\n\tadd.s32 %r14, %r14, 1;\n\tsetp.lt.s32 %p6, %r14, %r10;\n\t@%p6 bra $L{n}1;\n\tbra.uni $L9;\n",
+            wait(&format!("L{n}2"), 0, "%r8")
+        )
+    };
+    let kernel = |compare: &str| {
+        format!(
+            "{}\tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L9;\n\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L2;\n{}$L2:\n{}$L9:\n",
+            barriers(&[64]),
+            role(3, "ge"),
+            role(4, compare)
+        )
+    };
+    assert_eq!(verdict(64, &kernel("ge")), "proved\t");
+    // Another condition leaves out other tiles.
+    let other = verdict(64, &kernel("gt"));
+    assert!(!other.starts_with("proved"), "{other}");
+}
+
+/// Every fourth step brings scale factors, too, and its barrier expects more bytes.
+#[test]
+fn a_condition_decides_how_many_bytes_a_barrier_expects() {
+    let copy = |to: u32| {
+        format!(
+            "\tcp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3+{to}], [%rd2, {{%r14}}], [%r2];\n"
+        )
+    };
+    let kernel = |more: u32, last: &str| {
+        format!(
+            "{}\tmov.b32 %r14, 0;\n\tmov.b32 %r8, 0;\n\tshl.b32 %r20, %r1, 3;\n\tadd.s32 %r21, %r3, %r20;\n\
+             $L1:\n\t@%p1 bra $L4;\n{}\tand.b32 %r15, %r14, 3;\n\tsetp.ne.s32 %p2, %r15, 0;\n\tmov.b32 %r16, 256;\n\
+             \t@%p2 bra $L3;\n{}\tmov.b32 %r16, {more};\n\
+             $L3:\n\tmbarrier.arrive.expect_tx.shared.b64 _, [%r2], %r16;\n$L4:\n{}\tld.shared.v2.b32 {{%r22, %r23}}, [%r21];\n{last}\
+             \txor.b32 %r8, %r8, 1;\n\tadd.s32 %r14, %r14, 1;\n\tsetp.lt.s32 %p6, %r14, %r10;\n\t@%p6 bra $L1;\n",
+            barriers(&[1]),
+            copy(0),
+            copy(256),
+            wait("L5", 0, "%r8")
+        )
+    };
+    assert_eq!(verdict(32, &kernel(384, "\tbar.sync 0;\n")), "proved\t");
+    // A lane may read while the next copy writes.
+    let faulty = verdict(32, &kernel(384, ""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+    // The other copy brings no bytes.
+    let none = verdict(32, &kernel(256, "\tbar.sync 0;\n"));
+    assert!(!none.starts_with("proved"), "{none}");
+}
+
+/// A product of all lanes has the operands of each lane, so that one lane can give back what all have loaded.
+#[test]
+fn a_product_of_a_warp_is_behind_the_loads_of_its_lanes() {
+    const PRODUCT: &str = "\tmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, \
+                           {%r22, %r22, %r22, %r22}, {%r22, %r22}, {%f1, %f2, %f3, %f4};\n";
+    let kernel = |between: &str| {
+        format!(
+            "{}\tshl.b32 %r20, %r1, 2;\n\tand.b32 %r20, %r20, 127;\n\tadd.s32 %r21, %r3, %r20;\n\
+             \tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L2;\n{}\tld.shared.b32 %r22, [%r21];\n{between}\
+             \t@!%p1 mbarrier.arrive.shared.b64 %rd5, [%r2+8];\n\tbra.uni $L9;\n\
+             $L2:\n\tst.shared.b32 [%r21], %r1;\n\tmbarrier.arrive.shared.b64 %rd5, [%r2];\n{}\
+             \tst.shared.b32 [%r21], %r1;\n$L9:\n",
+            barriers(&[32, 1]),
+            wait("L3", 0, "0"),
+            wait("L4", 8, "0")
+        )
+    };
+    assert_eq!(verdict(64, &kernel(PRODUCT)), "proved\t");
+    assert_eq!(verdict(64, &kernel("\tbar.warp.sync -1;\n")), "proved\t");
+    for faulty in ["", &format!("\tst.shared.b32 [%r21], %r1;\n{PRODUCT}")] {
+        let found = verdict(64, &kernel(faulty));
+        assert!(found.starts_with("violated"), "{faulty}: {found}");
+    }
+}
+
+/// A copy to the CTAs of a mask, in a text that does not say how many CTAs a cluster has.
+#[test]
+fn masks_say_how_many_ctas_a_cluster_has() {
+    let kernel = |mask: u32| {
+        text(
+            32,
+            &format!(
+                "{}\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n\tmov.u32 %r15, %cluster_ctarank;\n\
+                 \tmov.b32 %r14, 0;\n\t@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 256;\n\
+                 \tsetp.ne.s32 %p2, %r15, 0;\n\tor.pred %p3, %p1, %p2;\n\t@%p3 bra $L1;\n\tmov.b16 %rs1, {mask};\n\
+                 \tcp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r3], [%rd2, {{%r14}}], [%r2], %rs1;\n\
+                 $L1:\n{}\tbarrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n",
+                barriers(&[1]),
+                wait("L2", 0, "0")
+            ),
+        )
+        .replace("\t.reg .f32", "\t.reg .b16 %rs<2>;\n\t.reg .f32")
+    };
+    let lifted = |mask: u32| {
+        let text = kernel(mask);
+        let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        lift::lift(&module, &module.entries[0], "k.ptx", &text, &lift::Launch::default()).map(|l| l.program.cluster)
+    };
+    assert_eq!(lifted(3), Ok(2));
+    assert_eq!(lifted(15), Ok(4));
+    assert_eq!(lifted(255), Ok(8));
+    assert!(lifted(511).is_err_and(|e| e.message.contains("names a CTA")));
+    let text = kernel(15);
+    let module = ptx::read(&text).expect("a module");
+    assert_eq!(common::decided(&module, &module.entries[0], "k.ptx", &text), "proved\t");
+}
+
+/// The bits of a descriptor of which data decide a field: `(x + 15 & -16)`, at most 32, shifted to the field.
+#[test]
+fn bits_of_a_field_that_data_decide() {
+    let mut a = Arena::default();
+    let x = a.atom(Atom::Param(0, 0));
+    let (up, mask, most) = (a.plus(x, 15), a.int(-16), a.int(32));
+    let rounded = a.and(up, mask);
+    assert_eq!(a.low_zeros(rounded), 4);
+    let least = a.op(Op::Min, &[rounded, most]);
+    let (field, fixed) = (a.scale(least, 1 << 14), a.int(0x1080_0000));
+    let all = a.or(field, fixed);
+    assert_eq!(a.bits_of(all), Some((0x1080_0000, 0b11 << 18)));
+    assert_eq!(a.bits_of(x), None);
+}
+
+/// A weight-stationary product of 64 rows and 64 columns is in 32 columns of all lanes.
+#[test]
+fn a_stationary_product_of_few_rows_has_half_of_the_columns() {
+    let kernel = |column: u32| {
+        let body = format!(
+            "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 64;\n\
+             $L1:\n\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+             \tld.shared.b32 %r20, [%r3];\n\tsetp.eq.s32 %p5, %r1, 128;\n\t@!%p5 bra $L2;\n\
+             \tmov.b64 %rd5, 4611686293305294976;\n\tsetp.ne.s32 %p6, %r1, %r1;\n\
+             \ttcgen05.mma.ws.cta_group::1.kind::f16 [%r20], %rd5, %rd5, 68157456, %p6;\n\
+             \ttcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2];\n\
+             $L2:\n\tsetp.gt.u32 %p7, %r1, 127;\n\t@%p7 bra $L3;\n\tadd.s32 %r21, %r20, {column};\n\
+             \ttcgen05.st.sync.aligned.32x32b.x1.b32 [%r21], {{%r1}};\n\ttcgen05.wait::st.sync.aligned;\n\
+             $L3:\n{}\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+             \t@%p3 bra $L4;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r20, 64;\n$L4:\n",
+            barriers(&[1]),
+            wait("L5", 0, "0")
+        );
+        let text = text(160, &body).replace("sm_90a", "sm_100a");
+        let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        common::decided(&module, &module.entries[0], "k.ptx", &text)
+    };
+    assert_eq!(kernel(32), "proved\t");
+    let faulty = kernel(31);
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}

@@ -1,0 +1,97 @@
+//! `models/measured.csv`: measured and simulated cycles of the kernels of two pages, which give a run its uncertainty.
+
+use std::fmt::Write as _;
+
+use warpline_api::{Request, Setting, Traits, execute, load};
+use warpline_calibrate::accuracy::{cases, recorded};
+
+use super::{b200, compiled, file, h200};
+use crate::facts::load_on;
+
+/// The columns.
+const HEAD: &str = "machine,arch,code,products,copies,atomics,cores,measured,simulated,kernel\n";
+
+/// Adds a row.
+fn row(text: &mut String, machine: &str, arch: &str, traits: &Traits, cycles: (f64, f64), kernel: &str) {
+    let Traits { code, products, copies, atomics, cores } = traits;
+    let (simulated, measured) = cycles;
+    let _ = writeln!(
+        text,
+        "{machine},{arch},{code},{products},{copies},{atomics},{cores},{measured:.0},{simulated:.0},{kernel}"
+    );
+}
+
+/// Triton's products in the kernel language, on an H200.
+fn products(text: &mut String, rows: &[h200::Row], asked: &[h200::Asked]) {
+    for (r, a) in rows.iter().zip(asked).filter(|(r, _)| !r.apart()) {
+        let (scenario, values) = a.scenario();
+        let set: Vec<(&str, f64)> = values.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+        let (program, machine) = load_on(Some("h200"), &scenario, &set);
+        let sizes = r.sizes.map(|x| x.to_string()).join("x");
+        let tile = r.tile.map(|x| x.to_string()).join("x");
+        let name = format!("{}_{sizes}_{tile}_w{}_s{}", r.variant, r.warps, r.stages);
+        row(text, &machine.name, &machine.arch, &Traits::of(&program, &machine, false), r.cycles, &name);
+    }
+}
+
+/// Kernels that `emit` wrote, on an H200: all but those of one CTA.
+fn emitted(text: &mut String) {
+    let timed = recorded().expect("the record");
+    for ((name, scenario, set), t) in cases("sm_90a").iter().zip(&timed).filter(|(c, _)| !c.0.starts_with("alone")) {
+        let kernel = set.iter().map(|s| {
+            let (name, value) = s.split_once('=').expect("a setting");
+            Setting::Parameter { name: name.into(), value: value.parse().expect("a number") }
+        });
+        let clock = Setting::MachineNumber { key: "clock.mhz".into(), value: t.mhz };
+        let settings = kernel.chain([clock]).collect();
+        let request = Request { machine: Some("h200".into()), settings, ..Request::named(scenario) };
+        let subject = load(&request).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let report = execute(&subject, None).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let traits = Traits::of(&subject.program, &subject.machine, false);
+        // From the start of the first CTA, as measured.
+        let cycles = (report.cycles - report.launch_cycles, t.cycles());
+        row(text, "h200", &subject.machine.arch, &traits, cycles, name);
+    }
+}
+
+/// One SM of a B200, at the clock that was fitted to all rows.
+fn core(text: &mut String, sweep: &b200::Sweep) {
+    let (program, machine) = load_on(None, "blackwell/gemm_1sm", &[]);
+    let traits = Traits::of(&program, &machine, false);
+    for (tile, rows) in sweep.by_tile() {
+        for r in rows {
+            let name = format!("{}_s{}", tile.replace(' ', "_"), r.stages);
+            row(text, &machine.name, &machine.arch, &traits, (r.cycles, r.measured(sweep.mhz)), &name);
+        }
+    }
+}
+
+/// Compiled kernels on an H100.
+fn from_ptx(text: &mut String, rows: &[compiled::Row]) {
+    rows.iter().for_each(|r| row(text, "h100", "sm_90a", &r.traits, r.cycles, &r.name));
+}
+
+/// Holds the file to the rows, or writes it. Of the compiled kernels, only those given are compared.
+pub(super) fn check(
+    write: bool,
+    products_of: [(&[h200::Row], &[h200::Asked]); 2],
+    sweep: &b200::Sweep,
+    rows: &[compiled::Row],
+) {
+    let mut text = HEAD.to_string();
+    products_of.iter().for_each(|(rows, asked)| products(&mut text, rows, asked));
+    emitted(&mut text);
+    core(&mut text, sweep);
+    let path = file("models/measured.csv");
+    if write {
+        from_ptx(&mut text, &compiled::all());
+        std::fs::write(&path, &text).expect("the file");
+        return;
+    }
+    from_ptx(&mut text, rows);
+    let there = std::fs::read_to_string(&path).expect("models/measured.csv");
+    let there: std::collections::BTreeSet<&str> = there.lines().collect();
+    for line in text.lines() {
+        assert!(there.contains(line), "models/measured.csv lacks `{line}`; WARPLINE_ACCURACY=write writes it anew");
+    }
+}
