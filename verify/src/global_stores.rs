@@ -75,7 +75,7 @@ pub(crate) fn apart_as_given(kernel: &Program) -> Option<String> {
 struct Stored<'p> {
     pc: u32,
     place: &'p Place,
-    told: Told,
+    told: Determined,
 }
 
 /// Each store statement to global memory, with what the form of its coordinates determines.
@@ -95,7 +95,7 @@ fn apart_by_form(prog: &Program) -> impl Iterator<Item = Stored<'_>> {
         let alone =
             all().all(|(other, p)| prog.at[*other as usize] == prog.at[pc as usize] && p.elements == place.elements);
         let copies: Vec<&Place> = all().map(|(_, place)| *place).collect();
-        let told = if alone { told(&forms, &copies) } else { Told::default() };
+        let told = if alone { told(&forms, &copies) } else { Determined::default() };
         Stored { pc, place, told }
     })
 }
@@ -110,9 +110,9 @@ pub fn global_stores(prog: &Program, rules: Rules) -> Vec<GlobalStore> {
         .map(|Stored { pc, place, told }| {
             let by = match told {
                 _ if single => StoredBy::Distinct,
-                Told { cluster: true, rank: true, .. } => StoredBy::Distinct,
-                Told { cluster: true, rank: false, .. } => StoredBy::DistinctClusters,
-                Told { cluster: false, .. } => walked
+                Determined { cluster: true, rank: true, .. } => StoredBy::Distinct,
+                Determined { cluster: true, rank: false, .. } => StoredBy::DistinctClusters,
+                Determined { cluster: false, .. } => walked
                     .get_or_insert_with(|| walk(bound.get_or_insert_with(|| prog.bind()), rules))
                     .of(place.obj, pc),
             };
@@ -168,7 +168,7 @@ pub(crate) fn stored_twice(prog: &Program, rules: Rules) -> Option<Violation> {
 
 /// Whether the block of a place determines the cluster, and the CTA's rank in the cluster.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct Determined {
     cluster: bool,
     rank: bool,
     /// Whether all coordinates have a form.
@@ -176,7 +176,7 @@ struct Told {
 }
 
 /// What the block of a place determines, of which there may be several copies.
-fn told(forms: &Forms<'_>, copies: &[&Place]) -> Told {
+fn told(forms: &Forms<'_>, copies: &[&Place]) -> Determined {
     let place = copies[0];
     let o = &forms.prog.objects[place.obj as usize];
     let width = |axis: usize| if place.elements { o.block[axis] } else { 1 };
@@ -206,7 +206,7 @@ fn told(forms: &Forms<'_>, copies: &[&Place]) -> Told {
     }
     let has = |d: Digit| known.contains(&d) || forms.count(&d) == Some(1);
     let cluster = has(Digit::ClusterId) || has(Digit::ClusterM) && has(Digit::ClusterN) && has(Digit::ClusterZ);
-    Told { cluster, rank: has(Digit::Rank), linear }
+    Determined { cluster, rank: has(Digit::Rank), linear }
 }
 
 /// The stores of the CTAs of the given grid, as far as they were listed.
