@@ -78,7 +78,10 @@ pub(crate) const LONG: [i64; 4] = [24, 48, 96, 160];
 
 /// Steps after the second period at which the start of the induction is tried. With more steps, the end of the shorter
 /// run is further away.
-const BEHIND: [i64; 7] = [1, 2, 4, 8, 14, 24, 48];
+const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
+
+/// The same where one base case less saves many runs: in a plane of two trip counts.
+pub(crate) const BEHIND_IN_PLANE: [i64; 7] = [1, 2, 4, 8, 14, 24, 48];
 
 /// Factor of `max_trips` for the run that shows a longer period.
 const LONGER: i64 = 10;
@@ -87,7 +90,7 @@ const PERIODS: i64 = 5;
 
 /// Searches for the period of the main loop in a region, and for its start.
 pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
-    let mut failed = match near(run, at, region) {
+    let mut failed = match near(run, at, region, &BEHIND) {
         Ok(found) => return Ok(found),
         Err(failed) if !run.longer_periods => return Err(failed),
         Err(failed) => failed,
@@ -112,7 +115,7 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Resul
         tried = asked;
         let Some((start, of)) = repeats(run, at, region.lo + long) else { break };
         let periods = [lcm(of, period)];
-        match from(start.max(region.lo), &periods, region.lo + long, |p| carries(run, at, p, 1, region)) {
+        match from((start.max(region.lo), &BEHIND), &periods, region.lo + long, |p| carries(run, at, p, 1, region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
         }
@@ -131,7 +134,7 @@ fn in_parts(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof
     let Some((start, period)) = repeats(run, at, region.lo + LONG[1]) else { return Err(failed) };
     let (start, max) = (start.max(region.lo), region.lo + run.options.max_trips);
     for parts in PARTS {
-        match from(start, &[period * parts as i64], max, |p| carries(run, at, p, parts, region)) {
+        match from((start, &BEHIND), &[period * parts as i64], max, |p| carries(run, at, p, parts, region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
         }
@@ -145,19 +148,19 @@ fn in_parts(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof
 /// Largest number of longer periods that are tried in turn.
 const ROUNDS: usize = 4;
 
-/// Searches for the period of the main loop and its start, for all trip counts.
+/// Searches for the period of the main loop and its start, for all trip counts, in a plane of two trip counts.
 pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
-    near(run, at, Region::ALL).map_err(|failed| failed.why)
+    near(run, at, Region::ALL, &BEHIND_IN_PLANE).map_err(|failed| failed.why)
 }
 
-fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
+fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, behind: &[i64]) -> Result<Proof, Failure> {
     let (max, lo) = (run.options.max_trips, region.lo);
     let mut failed = Failure::default();
     for long in LONG.into_iter().filter(|n| *n <= max) {
         let Some((start, period)) = repeats(run, at, lo + long) else { continue };
         failed.states = Some(period);
         let start = start.max(lo);
-        match from(start, &[period, 2 * period], lo + max, |p| carries(run, at, p, 1, region)) {
+        match from((start, behind), &[period, 2 * period], lo + max, |p| carries(run, at, p, 1, region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
         }
@@ -197,15 +200,16 @@ pub(crate) fn longer(run: &ClassRun<'_>, states: Option<i64>, recurs: i64) -> Op
     (asked && !tried).then_some(((PERIODS * period).max(last), period))
 }
 
-/// The induction with the first of these periods that carries over from a start below `max`; else the failure.
+/// The induction with the first of these periods that carries over from a start below `max`; else the failure. `behind`
+/// lists the steps after the second period at which the start is tried.
 pub(crate) fn from(
-    start: i64,
+    (start, behind): (i64, &[i64]),
     periods: &[i64],
     max: i64,
     mut carries: impl FnMut(Proof) -> Result<(), Failure>,
 ) -> Result<Proof, Failure> {
     let mut failed = Failure::default();
-    for more in BEHIND {
+    for more in behind {
         // Contents of slots, and a parity, can recur later than the rest of the state.
         for period in periods {
             let first = start + 2 * period + more;

@@ -7,7 +7,7 @@ use warpline_sim::ir::{Program, lcm};
 
 use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::CanonicalRun;
-use crate::induction::carry_over::{LONG, Proof, longer, longest};
+use crate::induction::carry_over::{BEHIND_IN_PLANE, LONG, Proof, longer, longest};
 use crate::induction::common_prefix::{SharedPrefix, TurnLoop};
 use crate::induction::lockstep::Reached;
 use crate::induction::loop_counter::grown;
@@ -113,7 +113,7 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
         let carries = |Proof { first, period }| {
             self.carries(first as usize, period as usize).then_some(()).ok_or_else(carry_over::Failure::default)
         };
-        carry_over::from(start as i64, periods, max, carries).ok()
+        carry_over::from((start as i64, &BEHIND_IN_PLANE), periods, max, carries).ok()
     }
 
     /// Whether each number of outer iterations of a period carries over to the next period.
