@@ -80,7 +80,10 @@ mod tests {
 
     fn state(same: u64, clocks: &[i64]) -> Snapshot {
         let clocks = clocks.iter().map(|n| Entry::Count(Family::Clock(0), *n));
-        Snapshot { entries: [Entry::Same(same)].into_iter().chain(clocks).collect(), windows: vec![3; 8].into() }
+        let mut state = Snapshot::default();
+        state.entries = [Entry::Same(same)].into_iter().chain(clocks).collect();
+        state.windows = vec![3; 8].into();
+        state
     }
 
     #[test]
