@@ -17,7 +17,9 @@ use warpline_api::ClaimResult;
 use warpline_api::Error;
 use warpline_api::Simulation;
 use warpline_api::Subject;
-use warpline_api::{CriticalPath, Neighbor, SHARE, Uncertainty, uncertainty};
+use warpline_api::{CriticalPath, Neighbor, uncertainty};
+
+use crate::json_uncertainty::{UncertaintyObject, uncertainty_object};
 
 /// The schema of `warpline run --json`.
 pub const RUN: &str = "warpline.run/1";
@@ -68,7 +70,7 @@ struct RunObject<'a> {
     hang: Vec<WaitingObject<'a>>,
     reads: ReadsObject,
     machine_numbers: KindsObject,
-    uncertainty: Option<UncertaintyObject>,
+    uncertainty: UncertaintyObject,
     claims: &'a [ClaimResult],
     beside: Vec<BesideObject<'a>>,
 }
@@ -197,32 +199,6 @@ struct KindsObject {
     estimated: u32,
 }
 
-/// How sure the time is.
-#[derive(Serialize)]
-struct UncertaintyObject {
-    traits: String,
-    low_cycles: Option<f64>,
-    high_cycles: Option<f64>,
-    kernels: usize,
-    share: f64,
-    machine: Option<String>,
-    same_copies: bool,
-}
-
-fn uncertainty_object(u: Uncertainty) -> UncertaintyObject {
-    let i = u.interval.as_ref();
-    let kernels = i.map_or(0, |i| i.kernels);
-    UncertaintyObject {
-        traits: u.traits.to_string(),
-        low_cycles: i.map(|i| i.low_cycles),
-        high_cycles: i.map(|i| i.high_cycles),
-        kernels,
-        share: if kernels < 10 { 1.0 } else { SHARE },
-        machine: i.map(|i| i.machine.clone()),
-        same_copies: i.is_some_and(|i| i.same_copies),
-    }
-}
-
 #[derive(Serialize)]
 struct BesideObject<'a> {
     name: &'a str,
@@ -341,7 +317,7 @@ pub(crate) fn run(
         findings: findings(simulation),
         hang: waiting_objects(hang, &p.sites),
         reads: ReadsObject { checked: r.reads_checked.0, all: r.reads_checked.1 },
-        uncertainty: uncertainty(&simulation.subject, r).map(uncertainty_object),
+        uncertainty: uncertainty_object(uncertainty(&simulation.subject, r)),
         machine_numbers: KindsObject {
             documented: r.params_used[0],
             measured: r.params_used[1],

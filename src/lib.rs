@@ -39,6 +39,7 @@ mod json_error;
 pub mod json_models;
 mod json_plan;
 pub mod json_sweep;
+mod json_uncertainty;
 pub mod json_verify;
 pub mod json_whatif;
 mod output;

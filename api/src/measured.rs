@@ -17,6 +17,9 @@ use crate::load::Subject;
 /// The fewest kernels that give an interval.
 const FEWEST: usize = 5;
 
+/// One of so many kernels is left out at each end.
+const OUTSIDE: usize = 10;
+
 /// The share of measured kernels inside the interval, where there are ten or more.
 pub const SHARE: f64 = 0.8;
 
@@ -95,7 +98,7 @@ struct Row {
 pub struct Uncertainty {
     /// What kind of kernel it is.
     pub traits: Traits,
-    /// The interval; `None` where fewer than five kernels like it were measured.
+    /// The interval; `None` where fewer than five kernels like it were measured, or the run did not finish.
     pub interval: Option<Interval>,
 }
 
@@ -129,14 +132,12 @@ impl Interval {
     }
 }
 
-/// The interval that measured kernels give the time of a run. `None` where the run did not finish.
-pub fn uncertainty(subject: &Subject, report: &Report) -> Option<Uncertainty> {
-    if report.outcome != Outcome::Finished {
-        return None;
-    }
+/// The interval that measured kernels give the time of a run. A run that did not finish has none.
+pub fn uncertainty(subject: &Subject, report: &Report) -> Uncertainty {
     let traits = Traits::of(&subject.program, &subject.machine, subject.imported.is_some());
-    let interval = interval(&rows(), &subject.machine, &traits, report.cycles);
-    Some(Uncertainty { traits, interval })
+    let finished = report.outcome == Outcome::Finished;
+    let interval = finished.then(|| interval(&rows(), &subject.machine, &traits, report.cycles)).flatten();
+    Uncertainty { traits, interval }
 }
 
 fn rows() -> Vec<Row> {
@@ -161,7 +162,7 @@ fn interval(rows: &[Row], machine: &Machine, traits: &Traits, cycles: f64) -> Op
         let mut errors: Vec<f64> =
             list.iter().filter(|r| r.machine == first.machine).map(|r| r.measured / r.simulated).collect();
         errors.sort_by(f64::total_cmp);
-        let outside = (errors.len() as f64 * (1.0 - SHARE) / 2.0) as usize;
+        let outside = errors.len() / OUTSIDE;
         let (low, high) = (errors[outside], errors[errors.len() - 1 - outside]);
         (errors.len() >= FEWEST).then(|| Interval {
             low_cycles: cycles * low,

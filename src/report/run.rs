@@ -50,7 +50,8 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
     if let Some(s) = show::scaled(r) {
         rows.push(("Counted", s.to_string()));
     }
-    if let Some(u) = uncertainty(&simulation.subject, r) {
+    if r.outcome == Outcome::Finished {
+        let u = uncertainty(&simulation.subject, r);
         rows.push(("Uncertainty", show::certainty(&u, &simulation.subject.machine.name)));
     }
     if let Some(c) = r.cycles_per_tile {

@@ -70,7 +70,8 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
         let share = r.of_peak.map_or(String::new(), |p| format!(", {} % of the matrix peak at this clock", percent(p)));
         text += &field("Rate", &format!("{} TFLOPS{share}{}", short(r.tflops), padding(r)));
     }
-    if let Some(u) = uncertainty(&simulation.subject, r) {
+    if r.outcome == Outcome::Finished {
+        let u = uncertainty(&simulation.subject, r);
         text += &field("Uncertainty", &certainty(&u, &simulation.subject.machine.name));
     }
     if let Some(c) = r.cycles_per_tile {

@@ -1,6 +1,7 @@
 //! From a kernel's text to a program.
 
 mod alike;
+mod atomics;
 mod barriers;
 mod build;
 mod cases;
