@@ -5,8 +5,8 @@ use warpline_sim::protocol::Rules;
 
 use crate::global_stores::{StoredBy, global_stores};
 
-/// One sentence for each assumption. In the program, values that the proof varies are symbols. Empty for a kernel that only reads its inputs and stores each block of its outputs
-/// once.
+/// One sentence for each assumption. In the program, values that the proof varies are symbols. Empty for a kernel that
+/// only reads its inputs and stores each block of its outputs once.
 pub fn assumed(prog: &Program, rules: Rules) -> Vec<String> {
     let mut list = Vec::new();
     let counters: Vec<&str> = prog.counters.iter().map(|c| c.name.as_str()).collect();

@@ -256,8 +256,15 @@ fn walk(prog: &Program, rules: Rules) -> Walked {
                 let axis = |x: (i64, i64), y: (i64, i64)| x.0 < y.1 && y.0 < x.1;
                 axis(f.rows, footprint.rows) && axis(f.cols, footprint.cols)
             };
-            if let Some(other) = list.iter().find(|s| s.cta != cta && meets(&s.footprint)) {
-                clashes.entry(footprint.obj).or_insert((other.cta, cta, footprint.at, [other.pc, t.pc]));
+            // A run decides about the CTAs of one cluster, so a store of another cluster comes first.
+            let within = |first: i64, second: i64| first / prog.cluster as i64 == second / prog.cluster as i64;
+            let others = || list.iter().filter(|s| s.cta != cta && meets(&s.footprint));
+            if let Some(other) = others().find(|s| !within(s.cta, cta)).or_else(|| others().next()) {
+                let clash = (other.cta, cta, footprint.at, [other.pc, t.pc]);
+                let known = clashes.entry(footprint.obj).or_insert(clash);
+                if within(known.0, known.1) && !within(other.cta, cta) {
+                    *known = clash;
+                }
             }
             list.push(Store { cta, pc: t.pc, footprint });
             listed += 1;

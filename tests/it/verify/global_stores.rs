@@ -83,3 +83,11 @@ fn a_block_that_two_ctas_store_is_a_fault() {
     let assumptions = ordered.json["assumptions"].to_string();
     assert!(assumptions.contains("counters order the stores of CTAs 0 and 8 to C"), "{assumptions}");
 }
+
+/// The first two CTAs that store one block belong to one cluster, of which a run decides; the next do not. Campaign seed
+/// 4294970089.
+#[test]
+fn a_store_of_another_cluster_is_not_hidden_by_one_of_the_same_cluster() {
+    let by = stored("grid 4, 1   cluster 2", "part: store r -> C[0, cta.n]");
+    assert!(matches!(by, StoredBy::Same { first: 0, second: 2, .. }), "{by:?}");
+}
