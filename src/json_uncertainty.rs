@@ -1,7 +1,7 @@
 //! The part of `run --json` that says how sure a time is.
 
 use serde::Serialize;
-use warpline_api::{SHARE, Uncertainty};
+use warpline_api::{Interval, Uncertainty};
 
 /// How sure the time is.
 #[derive(Serialize)]
@@ -18,13 +18,12 @@ pub(crate) struct UncertaintyObject {
 /// The part of a run's object.
 pub(crate) fn uncertainty_object(u: Uncertainty) -> UncertaintyObject {
     let i = u.interval.as_ref();
-    let kernels = i.map_or(0, |i| i.kernels);
     UncertaintyObject {
         traits: u.traits.to_string(),
         low_cycles: i.map(|i| i.low_cycles),
         high_cycles: i.map(|i| i.high_cycles),
-        kernels,
-        share: if kernels < 10 { 1.0 } else { SHARE },
+        kernels: i.map_or(0, |i| i.kernels),
+        share: i.map_or(1.0, Interval::share),
         machine: i.map(|i| i.machine.clone()),
         same_copies: i.is_some_and(|i| i.same_copies),
     }

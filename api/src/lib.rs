@@ -136,7 +136,7 @@ pub use load::{
     load_on, load_second, load_text, machine_file, machine_named, machine_names, parse_argument, parse_grid, read,
     set_machine, short_name, titles, waiting_message,
 };
-pub use measured::{Interval, SHARE, Traits, Uncertainty, uncertainty};
+pub use measured::{Interval, Traits, Uncertainty, uncertainty};
 pub use output::{create_all, replace_file};
 pub use plan::{PlanOptions, no_pipelined_loop, plan};
 pub use progress::{OnProgress, Progress};

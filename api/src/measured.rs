@@ -21,7 +21,7 @@ const FEWEST: usize = 5;
 const OUTSIDE: usize = 10;
 
 /// The share of measured kernels inside the interval, where there are ten or more.
-pub const SHARE: f64 = 0.8;
+const SHARE: f64 = 0.8;
 
 /// What the error of a simulated time depends on most, as the columns of `models/measured.csv`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -109,7 +109,7 @@ pub struct Interval {
     pub low_cycles: f64,
     /// The upper end, in cycles.
     pub high_cycles: f64,
-    /// Number of measured kernels. The interval has all of them, or [`SHARE`] of ten and more.
+    /// Number of measured kernels. [`Self::share`] of them are inside.
     pub kernels: usize,
     /// The machine that they were measured on.
     pub machine: String,
@@ -120,9 +120,14 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// The share of the measured kernels inside the interval.
+    pub fn share(&self) -> f64 {
+        if self.kernels < OUTSIDE { 1.0 } else { SHARE }
+    }
+
     /// One line: who was measured, and what the interval says of them.
     pub fn basis(&self, of: &Uncertainty, machine: &str) -> String {
-        let share = if self.kernels < 10 { "all" } else { "8 of 10" };
+        let share = if self.share() < 1.0 { "8 of 10" } else { "all" };
         let other = if self.same_copies { "" } else { " with other copies" };
         let elsewhere = if self.same_machine { String::new() } else { format!("; none on {machine}") };
         format!(

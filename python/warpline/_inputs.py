@@ -21,13 +21,16 @@ Numbers = Mapping[str, Union[int, float]]
 Sizes = Union[int, Sequence[int]]
 
 
-class ProofOptions(TypedDict, total=False):
-    """Options of `verify` and `barriers`; `warpline.run` has their meaning."""
-
+class _Options(TypedDict, total=False):
     name: Optional[str]
     machine: Optional[str]
     values: Optional[Numbers]
     fences: Optional[Mapping[str, str]]
+
+
+class ProofOptions(_Options, total=False):
+    """Options of `verify` and `barriers`; `warpline.run` has their meaning."""
+
     entry: Optional[str]
     block: Optional[Sizes]
     cluster: Optional[Sizes]
@@ -45,13 +48,9 @@ class RunOptions(ProofOptions, total=False):
     max_events: Optional[int]
 
 
-class PlanOptions(TypedDict, total=False):
+class PlanOptions(_Options, total=False):
     """Options of `plan`; `warpline.run` has their meaning."""
 
-    name: Optional[str]
-    machine: Optional[str]
-    values: Optional[Numbers]
-    fences: Optional[Mapping[str, str]]
     max_events: Optional[int]
 
 

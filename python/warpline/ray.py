@@ -21,7 +21,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 from warpline import _native
 from warpline import corpus as corpora
@@ -74,20 +74,14 @@ def _swept(asked: Question, folder: Path, batch_s: float, retries: int, progress
     parts = {i: folder / f"part-{i}-of-{shares}.json" for i in range(1, shares + 1)}
     missing = [i for i, path in parts.items() if not path.exists()]
 
-    def keep(tasks: Sequence[Any], results: Sequence[Any]) -> None:
-        for i, result in zip(tasks, results):
-            beside = parts[i].with_suffix(".new")
-            beside.write_bytes(result)
-            beside.replace(parts[i])
-            finished[0] += 1
-            if count:
-                count(finished[0], shares)
+    def keep(i: int, result: bytes) -> None:
+        beside = parts[i].with_suffix(".new")
+        beside.write_bytes(result)
+        beside.replace(parts[i])
 
-    finished = [shares - len(missing)]
-    with counted(progress, "share") as count:
-        if missing:
-            # A share is as long as a task should be.
-            _spread(missing, lambda i: (asked, f"{i}/{shares}"), _share, keep, math.inf, retries, 1)
+    # A share is as long as a task should be.
+    work = _Work(lambda i: (asked, f"{i}/{shares}"), _share, keep, math.inf, retries, size=1)
+    _spread(missing, work, progress, "share", shares)
     joined = _native.answer(["merge", *asked.metrics(), *map(str, parts.values())], {})
     return Sweep(asked, *joined)
 
@@ -142,18 +136,8 @@ def corpus(
     folder = Path(folder)
     files, log, missing = corpora.undecided(folder, args)
 
-    def keep(names: Sequence[Any], records: Sequence[Any]) -> None:
-        for name, record in zip(names, records):
-            log.add(name, record)
-        finished[0] += len(names)
-        if count:
-            count(finished[0], len(missing))
-
-    finished = [0]
-    with counted(progress, "kernel") as count:
-        if missing:
-            send = lambda name: (name, text_of(files[name]), tuple(args), limit_s)  # noqa: E731
-            _spread(missing, send, _decided, keep, batch_s, retries, None)
+    send = lambda name: (name, text_of(files[name]), tuple(args), limit_s)  # noqa: E731
+    _spread(missing, _Work(send, _decided, log.add, batch_s, retries), progress, "kernel", len(missing))
     return corpora.report(folder)
 
 
@@ -192,17 +176,9 @@ def plan(
     log = Log(path, {"schema": "warpline.ray.plan/1", "build": build()})
     missing = log.missing(list(by_key))
 
-    def keep(tasks: Sequence[Any], found: Sequence[Any]) -> None:
-        for key, answer in zip(tasks, found):
-            log.add(key, {"answer": answer})
-        finished[0] += len(tasks)
-        if count:
-            count(finished[0], len(missing))
-
-    finished = [0]
-    with counted(progress, "search") as count:
-        if missing:
-            _spread(missing, by_key.__getitem__, _planned, keep, batch_s, retries, None)
+    keep = lambda key, answer: log.add(key, {"answer": answer})  # noqa: E731
+    work = _Work(by_key.__getitem__, _planned, keep, batch_s, retries)
+    _spread(missing, work, progress, "search", len(missing))
     answers = [log.records[key]["answer"] for key in keys]
     return [Plan(q, status, text, found, b"") for q, (status, text, found) in zip(asked, answers)]
 
@@ -247,40 +223,50 @@ def _cluster() -> Iterator[Any]:
         ray.shutdown()
 
 
-def _spread(
-    tasks: Sequence[Any],
-    send: Callable[[Any], Any],
-    work: Callable[[Any], Any],
-    keep: Callable[[Sequence[Any], Sequence[Any]], None],
-    batch_s: float,
-    retries: int,
-    size: Optional[int],
-) -> None:
-    """Do tasks on the cluster, and keep the results as they come.
+class _Work(NamedTuple):
+    """What to do with tasks: the argument of each, the function on the cluster, and what keeps its result."""
 
-    A batch has `size` tasks, or as many as took `batch_s` seconds until now. The end of the work is kept even: no batch
-    has more than its share of what is left.
+    send: Callable[[Any], Any]
+    work: Callable[[Any], Any]
+    keep: Callable[[Any, Any], None]
+    batch_s: float
+    retries: int
+    size: Optional[int] = None
+    """Tasks of a batch; `None` for as many as took `batch_s` seconds until now."""
+
+
+def _spread(tasks: Sequence[Any], of: _Work, progress: Progress, unit: str, total: int) -> None:
+    """Do tasks on the cluster, and keep and count the results as they come. `total` has tasks that were done before, too.
+
+    The end of the work is kept even: no batch has more than its share of what is left.
     """
-    with _cluster() as ray:
-        remote = ray.remote(num_cpus=1, max_retries=retries)(_batch)
-        cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        todo, flying = list(tasks), dict[Any, list[Any]]()
-        seconds, done = 0.0, 0
-        try:
-            while todo or flying:
-                while todo and len(flying) < _AHEAD * cores:
-                    fit = size or max(1, min(int(batch_s * done / seconds) if done else 1, len(todo) // (2 * cores)))
-                    batch, todo = todo[:fit], todo[fit:]
-                    flying[remote.remote(work, [send(task) for task in batch], build())] = batch
-                ready, _ = ray.wait(list(flying), num_returns=1, timeout=1.0)
-                for reference in ready:
-                    batch = flying.pop(reference)
-                    took, results = _result(ray, reference)
-                    seconds, done = seconds + took, done + len(batch)
-                    keep(batch, results)
-        finally:
-            for reference in flying:
-                ray.cancel(reference, force=True)
+    with counted(progress, unit) as count:
+        if not tasks:
+            return
+        with _cluster() as ray:
+            remote = ray.remote(num_cpus=1, max_retries=of.retries)(_batch)
+            cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
+            todo, flying = list(tasks), dict[Any, list[Any]]()
+            seconds, done = 0.0, 0
+            try:
+                while todo or flying:
+                    while todo and len(flying) < _AHEAD * cores:
+                        as_fast = int(of.batch_s * done / seconds) if done else 1
+                        fit = of.size or max(1, min(as_fast, len(todo) // (2 * cores)))
+                        batch, todo = todo[:fit], todo[fit:]
+                        flying[remote.remote(of.work, [of.send(task) for task in batch], build())] = batch
+                    ready, _ = ray.wait(list(flying), num_returns=1, timeout=1.0)
+                    for reference in ready:
+                        batch = flying.pop(reference)
+                        took, results = _result(ray, reference)
+                        seconds, done = seconds + took, done + len(batch)
+                        for task, result in zip(batch, results):
+                            of.keep(task, result)
+                        if count:
+                            count(total - len(tasks) + done, total)
+            finally:
+                for reference in flying:
+                    ray.cancel(reference, force=True)
 
 
 def _result(ray: Any, reference: Any) -> Any:

@@ -1,8 +1,8 @@
 //! Lemma 11: parameters that only set the grid and the ends of matrices, so that one proof holds for all their values.
 //!
 //! The cell of such a proof is the largest grid, and its matrices do not end. This module decides from the text what
-//! runs with such matrices cannot show: no instruction reads the parameters, distinct clusters store distinct blocks,
-//! and each access begins inside its matrix.
+//! runs with such matrices cannot show. No instruction reads the parameters. Distinct clusters store distinct blocks.
+//! Each access begins inside its matrix.
 
 use std::collections::BTreeSet;
 

@@ -73,12 +73,9 @@ type Case = (String, String, Vec<String>);
 
 /// A case at a clock in MHz, or at the machine's own clock.
 fn subject(machine: &str, (_, scenario, set): &Case, mhz: Option<f64>) -> Result<Subject, Error> {
-    let kernel = set.iter().filter_map(|s| {
-        let (name, value) = s.split_once('=')?;
-        Some(Setting::Parameter { name: name.to_string(), value: value.parse().ok()? })
-    });
+    let kernel: Result<Vec<Setting>, _> = set.iter().map(|s| Setting::parse(s)).collect();
     let clock = mhz.map(|value| Setting::MachineNumber { key: "clock.mhz".to_string(), value });
-    let settings = kernel.chain(clock).collect();
+    let settings = kernel.map_err(Error::new)?.into_iter().chain(clock).collect();
     warpline_api::load(&Request { machine: Some(machine.to_string()), settings, ..Request::named(scenario) })
 }
 

@@ -1,8 +1,7 @@
 //! What a run of a compiled kernel charges: dependent arithmetic, banks of shared memory, loads and their waits, atomic
 //! accesses, and CTAs of different lengths.
 
-use warpline::Status;
-use warpline_tests::{TempDir, warpline};
+use warpline_tests::TempDir;
 
 /// A kernel of one warp with two arrays and these instructions, on an H200.
 fn cycles_of(code: &str, grid: u32) -> f64 {
@@ -35,10 +34,7 @@ fn cycles_of(code: &str, grid: u32) -> f64 {
     let array = r#"{"ptr": [65536], "dtype": "float32"}"#;
     let launch = format!(r#"{{"grid": [{grid}], "args": [{array}, {array}], "shared": 0, "regs": 32}}"#);
     let (file, launch) = (dir.write("k.ptx", text), dir.write("l.json", launch));
-    let said = warpline(&["run", &file, "--launch", &launch, "--json"]);
-    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
-    let json: serde_json::Value = serde_json::from_str(&said.out).expect("json");
-    json["cycles"].as_f64().expect("cycles")
+    warpline_tests::cycles_of(&[&file, "--launch", &launch])
 }
 
 fn lines(n: usize, line: impl Fn(usize) -> String) -> String {

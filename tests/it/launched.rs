@@ -1,7 +1,7 @@
 //! Compiled kernels with the values of a launch: which commands take them, and what is said where a value is missing.
 
 use warpline::Status;
-use warpline_tests::{TempDir, warpline};
+use warpline_tests::{TempDir, cycles_of, warpline};
 
 /// A loop of copies into one tile, as often as parameter 1 says.
 const COPIES: &str = "\
@@ -173,14 +173,6 @@ fn one_of_several_kernels_is_picked() {
     }
     let said = warpline(&["run", &file, "--entry", "copie"]);
     assert!(said.status == Status::BadInput && said.err.contains("copies"), "{}", said.err);
-}
-
-/// Cycles of a command, from its JSON.
-fn cycles_of(args: &[&str]) -> f64 {
-    let said = warpline(&[&["run", "--json"], args].concat());
-    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
-    let json: serde_json::Value = serde_json::from_str(&said.out).expect("json");
-    json["cycles"].as_f64().expect("cycles")
 }
 
 /// Products in tensor memory take the time that they have in the kernel which the PTX was compiled from, for one CTA

@@ -30,6 +30,17 @@ pub fn warpline_with(args: &[&str], look: Look) -> Said {
     Said { status, out: text(out), err: text(err) }
 }
 
+/// Cycles of a run that holds, from its JSON; `args` follow `run`.
+///
+/// # Panics
+/// When the run does not hold.
+pub fn cycles_of(args: &[&str]) -> f64 {
+    let said = warpline(&[&["run", "--json"], args].concat());
+    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    let json: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    json["cycles"].as_f64().expect("cycles")
+}
+
 /// A folder that goes away with the value.
 #[derive(Debug)]
 pub struct TempDir(tempfile::TempDir);

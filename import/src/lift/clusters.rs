@@ -11,7 +11,7 @@ use super::{Launch, Lifted};
 /// The largest cluster that every device can launch.
 const LARGEST: u32 = 8;
 
-/// Lifts an entry. Where the text gives no size of a cluster, and a mask names a CTA that the assumed cluster lacks, the
+/// Lifts an entry. The text may give no size of a cluster, and a mask name a CTA that the assumed cluster lacks. Then the
 /// cluster is the smallest one with this CTA that can be lifted.
 pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Result<Lifted, Error> {
     let flow = Flow::of(entry)?;

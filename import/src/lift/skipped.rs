@@ -143,8 +143,8 @@ fn number_of(s: &mut Shared<'_>, h: u32, holds: Term, count: Term) -> Term {
     s.arena.op(Op::Load, &[address])
 }
 
-/// Whether an iteration that is left out can be made any number of times between others without a trace: what it sets,
-/// the others set before they read it, and after them it sets what is there.
+/// Whether an iteration that is left out leaves no trace, however often it is made between others. The others set what it
+/// sets before they read it, and after them it sets what is there.
 fn leaves_no_trace(s: &mut Shared<'_>, done: &[Merged], left: &[Merged], changed: &BTreeSet<u32>) -> bool {
     let skip = values(s, left);
     let full = values(s, done);

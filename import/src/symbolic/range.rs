@@ -117,8 +117,8 @@ impl Arena {
         }
     }
 
-    /// The number of low bits that are zero in a sum with a part `-(y % 2^s)`, where the other parts differ from `y` by
-    /// a multiple of `2^s`; 0 for any other sum.
+    /// The number of low bits that are zero in a sum with a part `-(y % 2^s)`. The other parts differ from `y` by a
+    /// multiple of `2^s`. 0 for any other sum.
     fn rounded(&self, k: i64, parts: &[(Term, i64)]) -> u32 {
         let of = |(t, c): &(Term, i64)| {
             let Node::Op(Op::Rem, args) = self.node(*t) else { return None };

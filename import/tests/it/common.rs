@@ -13,6 +13,12 @@ fn machine(target: &str) -> &'static str {
     }
 }
 
+/// The verdict on the first kernel of a text.
+pub(crate) fn verdict_on(text: &str) -> String {
+    let module = ptx::read(text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    decided(&module, &module.entries[0], "k.ptx", text)
+}
+
 /// The verdict on a kernel of a file, or why there is none.
 pub(crate) fn decided(module: &ptx::Module, entry: &ptx::Entry, name: &str, text: &str) -> String {
     let lifted = match lift::lift(module, entry, name, text, &lift::Launch::default()) {

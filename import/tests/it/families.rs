@@ -1,6 +1,5 @@
 //! Small kernels for forms that families of real kernels share. Each is proved, and a variant with a fault is found.
 
-use warpline_import::ptx;
 use warpline_import::symbolic::{Arena, Atom};
 
 /// The verdict on a kernel with this body, for a block of this many threads with a ring of three barriers that all threads
@@ -15,8 +14,7 @@ fn verdict(threads: u32, body: &str) -> String {
          \tmbarrier.init.shared.b64 [%r2+8], {threads};\n\tmbarrier.init.shared.b64 [%r2+16], {threads};\n\
          $L0:\n\tbar.sync 0;\n\tmov.b32 %r7, 0;\n\tmov.b32 %r8, 0;\n{body}\tret;\n}}\n"
     );
-    let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    crate::common::decided(&module, &module.entries[0], "k.ptx", &text)
+    crate::common::verdict_on(&text)
 }
 
 /// An arrival and a wait at the slot, and the next slot and phase.

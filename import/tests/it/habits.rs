@@ -1,7 +1,5 @@
 //! Small kernels with habits of particular compilers. Each is proved, and a variant with one change is violated.
 
-use warpline_import::ptx;
-
 /// The verdict on a kernel with this body, for two warps. `%p1` holds for all threads but the first.
 fn verdict(body: &str) -> String {
     let text = format!(
@@ -13,8 +11,7 @@ fn verdict(body: &str) -> String {
          \tmov.b32 %r2, data;\n\tmov.b32 %r3, bars;\n\tshl.b32 %r4, %r1, 2;\n\tadd.s32 %r5, %r2, %r4;\n\
          \txor.b32 %r6, %r4, 128;\n\tadd.s32 %r6, %r2, %r6;\n\tsetp.ne.s32 %p1, %r1, 0;\n{body}\tret;\n}}\n"
     );
-    let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    crate::common::decided(&module, &module.entries[0], "k.ptx", &text)
+    crate::common::verdict_on(&text)
 }
 
 fn violated(body: &str) {

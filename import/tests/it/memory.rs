@@ -1,8 +1,6 @@
 //! Small kernels in which words of memory decide: locks, histograms, lists of work. Each is proved, and with one barrier less
 //! a fault.
 
-use warpline_import::ptx;
-
 /// The verdict on a kernel with this body, for two warps.
 fn verdict(target: &str, body: &str) -> String {
     let text = format!(
@@ -13,8 +11,7 @@ fn verdict(target: &str, body: &str) -> String {
          \tmov.b32 %r2, data;\n\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r4, %r2, %r3;\n\txor.b32 %r5, %r3, 128;\n\
          \tadd.s32 %r6, %r2, %r5;\n{body}\tret;\n}}\n"
     );
-    let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    crate::common::decided(&module, &module.entries[0], "k.ptx", &text)
+    crate::common::verdict_on(&text)
 }
 
 /// A body with its n-th barrier left out.

@@ -20,8 +20,7 @@ fn text(threads: u32, body: &str) -> String {
 /// The verdict on a kernel with this body.
 fn verdict(threads: u32, body: &str) -> String {
     let text = text(threads, body);
-    let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    common::decided(&module, &module.entries[0], "k.ptx", &text)
+    common::verdict_on(&text)
 }
 
 /// Barriers with these counts, initialized by thread 0.
@@ -146,8 +145,7 @@ fn masks_say_how_many_ctas_a_cluster_has() {
     assert_eq!(lifted(255), Ok(8));
     assert!(lifted(511).is_err_and(|e| e.message.contains("names a CTA")));
     let text = kernel(15);
-    let module = ptx::read(&text).expect("a module");
-    assert_eq!(common::decided(&module, &module.entries[0], "k.ptx", &text), "proved\t");
+    assert_eq!(common::verdict_on(&text), "proved\t");
 }
 
 /// The bits of a descriptor of which data decide a field: `(x + 15 & -16)`, at most 32, shifted to the field.
@@ -184,8 +182,7 @@ fn a_stationary_product_of_few_rows_has_half_of_the_columns() {
             wait("L5", 0, "0")
         );
         let text = text(160, &body).replace("sm_90a", "sm_100a");
-        let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-        common::decided(&module, &module.entries[0], "k.ptx", &text)
+        common::verdict_on(&text)
     };
     assert_eq!(kernel(32), "proved\t");
     let faulty = kernel(31);

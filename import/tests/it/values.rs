@@ -1,6 +1,5 @@
 //! Values that compilers write in a roundabout way: divisions as products, and bytes that follow from what a barrier expects.
 
-use warpline_import::ptx;
 use warpline_import::symbolic::{Arena, Atom, Op, Place};
 
 /// The verdict on a kernel with this body, for two warps.
@@ -12,8 +11,7 @@ fn verdict(body: &str) -> String {
          \tld.param.u64 %rd1, [k_param_0];\n\tld.param.u32 %r10, [k_param_1];\n\tmov.u32 %r1, %tid.x;\n\
          \tmov.b32 %r2, data;\n\tsetp.ne.s32 %p1, %r1, 0;\n{body}\tret;\n}}\n"
     );
-    let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    crate::common::decided(&module, &module.entries[0], "k.ptx", &text)
+    crate::common::verdict_on(&text)
 }
 
 /// A product with a magic number is a quotient that rounds to zero, less one where it is negative.

@@ -326,15 +326,17 @@ impl Costs {
             let extra = |v: Option<f64>| v.map(|v| (v * TICKS as f64 - c.l2_latency).max(0.0) * scale);
             let near = extra(r.optional("memory.dram_latency")).unwrap_or(0.0);
             c.dram_extra = extra(r.optional("memory.dram_far_latency")).unwrap_or(near);
-            let scaled = |v: Option<f64>| v.unwrap_or(0.0) * TICKS as f64 * scale;
-            c.dram_busy = scaled(r.optional("memory.dram_busy"));
-            c.dram_queue = scaled(r.optional("memory.dram_queue"));
             c.far_extra = extra(r.optional("memory.l2_far_latency")).unwrap_or(0.0);
             c.last_extra = extra(r.optional("memory.llc_latency")).unwrap_or(near);
             c.dram_latency = c.l2_latency + near;
             c.line = r.optional("memory.line_bytes").unwrap_or(0.0);
             if let Some(rate) = u.any(is_atomic).then(|| r.optional("memory.l2_atomics_per_clk")).flatten() {
                 c.atomic = TICKS as f64 * c.sharers as f64 / rate;
+            }
+            if prog.opaque_globals {
+                let scaled = |v: Option<f64>| v.unwrap_or(0.0) * TICKS as f64 * scale;
+                c.dram_busy = scaled(r.optional("memory.dram_busy"));
+                c.dram_queue = scaled(r.optional("memory.dram_queue"));
             }
             if prog.opaque_globals && warp_loads {
                 c.l1_latency = r.optional("memory.l1_latency").map(|v| v * TICKS as f64);

@@ -34,9 +34,9 @@ impl Program {
         });
     }
 
-    /// The program for all values of some parameters: each dimension of the grid and each extent of a global matrix
-    /// that depends on one of them is the largest, and no condition that depends on one of them is required. `None`
-    /// where the grid would be too large to count its CTAs.
+    /// The program for all values of some parameters. Dimensions of the grid and extents of global matrices that depend
+    /// on them are the largest. No condition that depends on them is required. `None` where the grid would be too large
+    /// to count its CTAs.
     pub fn of_any_size(&self, sizes: &BTreeSet<ParamId>) -> Option<Program> {
         let depends = |e: &Expr| !self.parameters_of(e).is_disjoint(sizes);
         let mut any = self.clone();

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use warpline_api::Traits;
+use warpline_sim::ir::Program;
+use warpline_sim::machine::Machine;
 use warpline_sim::report::{Fidelity, Report, RunOptions};
 
 use super::csv;
@@ -17,6 +20,7 @@ pub(super) struct Row {
     pub(super) warps: i64,
     pub(super) stages: i64,
     pub(super) mhz: f64,
+    pub(super) traits: Traits,
     pub(super) cycles: (f64, f64),
     /// Fractions.
     pub(super) hits: (f64, f64),
@@ -78,16 +82,25 @@ impl Asked {
 
 /// A scenario on an H200 at device fidelity, at a clock.
 pub(super) fn at(scenario: &str, values: &[(String, f64)], mhz: f64) -> Report {
+    let (program, machine) = loaded(scenario, values, mhz);
+    executed(scenario, &program, &machine)
+}
+
+fn loaded(scenario: &str, values: &[(String, f64)], mhz: f64) -> (Program, Machine) {
     let mut set: Vec<(&str, f64)> = values.iter().map(|(n, v)| (n.as_str(), *v)).collect();
     set.push(("machine.clock.mhz", mhz));
-    let (program, machine) = load_on(Some("h200"), scenario, &set);
+    load_on(Some("h200"), scenario, &set)
+}
+
+fn executed(scenario: &str, program: &Program, machine: &Machine) -> Report {
     let options = RunOptions { fidelity: Fidelity::Device, ..RunOptions::default() };
-    warpline_sim::run(&program, &machine, &options).unwrap_or_else(|e| panic!("{scenario}: {e}"))
+    warpline_sim::run(program, machine, &options).unwrap_or_else(|e| panic!("{scenario}: {e}"))
 }
 
 fn run(asked: &Asked) -> Row {
     let (scenario, values) = asked.scenario();
-    let r = at(&scenario, &values, asked.mhz);
+    let (program, machine) = loaded(&scenario, &values, asked.mhz);
+    let r = executed(&scenario, &program, &machine);
     let [m, n, k, tile_m, tile_n, tile_k, warps, stages, _] = asked.values;
     Row {
         variant: asked.variant.clone(),
@@ -96,6 +109,7 @@ fn run(asked: &Asked) -> Row {
         warps,
         stages,
         mhz: asked.mhz,
+        traits: Traits::of(&program, &machine, false),
         cycles: (r.cycles, asked.cycles),
         hits: (r.l2_hit_rate, asked.hits),
         read: (r.dram_read_bytes, asked.read),

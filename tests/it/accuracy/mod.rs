@@ -45,8 +45,7 @@ fn the_page_is_in_step() {
     if write {
         std::fs::write(&path, &text).unwrap();
     }
-    let products = [(&sample[..], &h200::sample_asked()[..]), (&ours[..], &h200::ours_asked()[..])];
-    residuals::check(write, products, &sweep, &compiled);
+    residuals::check(write, [&sample, &ours], &sweep, &compiled);
     let there = std::fs::read_to_string(&path).unwrap_or_default();
     for (i, (a, b)) in there.lines().zip(text.lines()).enumerate() {
         assert_eq!(a, b, "docs/accuracy.md, line {}; WARPLINE_ACCURACY=write writes it anew", i + 1);

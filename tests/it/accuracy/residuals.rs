@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use rayon::prelude::*;
 use warpline_api::{Request, Setting, Traits, execute, load};
-use warpline_calibrate::accuracy::{cases, recorded};
+use warpline_calibrate::accuracy::{Timed, cases, recorded};
 
 use super::{b200, compiled, file, h200};
 use crate::facts::load_on;
@@ -22,35 +23,32 @@ fn row(text: &mut String, machine: &str, arch: &str, traits: &Traits, cycles: (f
 }
 
 /// Triton's products in the kernel language, on an H200.
-fn products(text: &mut String, rows: &[h200::Row], asked: &[h200::Asked]) {
-    for (r, a) in rows.iter().zip(asked).filter(|(r, _)| !r.apart()) {
-        let (scenario, values) = a.scenario();
-        let set: Vec<(&str, f64)> = values.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-        let (program, machine) = load_on(Some("h200"), &scenario, &set);
+fn products(text: &mut String, rows: &[h200::Row]) {
+    for r in rows.iter().filter(|r| !r.apart()) {
         let sizes = r.sizes.map(|x| x.to_string()).join("x");
         let tile = r.tile.map(|x| x.to_string()).join("x");
         let name = format!("{}_{sizes}_{tile}_w{}_s{}", r.variant, r.warps, r.stages);
-        row(text, &machine.name, &machine.arch, &Traits::of(&program, &machine, false), r.cycles, &name);
+        row(text, "h200", "sm_90a", &r.traits, r.cycles, &name);
     }
 }
 
 /// Kernels that `emit` wrote, on an H200: all but those of one CTA.
 fn emitted(text: &mut String) {
-    let timed = recorded().expect("the record");
-    for ((name, scenario, set), t) in cases("sm_90a").iter().zip(&timed).filter(|(c, _)| !c.0.starts_with("alone")) {
-        let kernel = set.iter().map(|s| {
-            let (name, value) = s.split_once('=').expect("a setting");
-            Setting::Parameter { name: name.into(), value: value.parse().expect("a number") }
-        });
+    let (cases, timed) = (cases("sm_90a"), recorded().expect("the record"));
+    let together: Vec<_> = cases.iter().zip(&timed).filter(|(c, _)| !c.0.starts_with("alone")).collect();
+    let run = |((name, scenario, set), t): &(&(String, String, Vec<String>), &Timed)| {
+        let kernel = set.iter().map(|s| Setting::parse(s).expect("a setting"));
         let clock = Setting::MachineNumber { key: "clock.mhz".into(), value: t.mhz };
         let settings = kernel.chain([clock]).collect();
         let request = Request { machine: Some("h200".into()), settings, ..Request::named(scenario) };
         let subject = load(&request).unwrap_or_else(|e| panic!("{name}: {e}"));
         let report = execute(&subject, None).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let traits = Traits::of(&subject.program, &subject.machine, false);
         // From the start of the first CTA, as measured.
-        let cycles = (report.cycles - report.launch_cycles, t.cycles());
-        row(text, "h200", &subject.machine.arch, &traits, cycles, name);
+        (Traits::of(&subject.program, &subject.machine, false), (report.cycles - report.launch_cycles, t.cycles()))
+    };
+    let ran: Vec<_> = together.par_iter().map(run).collect();
+    for (((name, ..), _), (traits, cycles)) in together.iter().zip(ran) {
+        row(text, "h200", "sm_90a", &traits, cycles, name);
     }
 }
 
@@ -72,14 +70,9 @@ fn from_ptx(text: &mut String, rows: &[compiled::Row]) {
 }
 
 /// Holds the file to the rows, or writes it. Of the compiled kernels, only those given are compared.
-pub(super) fn check(
-    write: bool,
-    products_of: [(&[h200::Row], &[h200::Asked]); 2],
-    sweep: &b200::Sweep,
-    rows: &[compiled::Row],
-) {
+pub(super) fn check(write: bool, products_of: [&[h200::Row]; 2], sweep: &b200::Sweep, rows: &[compiled::Row]) {
     let mut text = HEAD.to_string();
-    products_of.iter().for_each(|(rows, asked)| products(&mut text, rows, asked));
+    products_of.iter().for_each(|rows| products(&mut text, rows));
     emitted(&mut text);
     core(&mut text, sweep);
     let path = file("models/measured.csv");

@@ -6,8 +6,8 @@
 //! previous one. Then everything that an outer iteration started has ended before the next one starts, as far as the
 //! kernel allows.
 //!
-//! The loops directly inside can be aligned too (`Landing::Steps`). Then no agent runs ahead by more than an iteration,
-//! so a ring's slots are in a steady state as soon as each slot was used, and short runs show the period.
+//! The loops directly inside can be aligned too (`Landing::Steps`). Then no agent runs ahead by more than an iteration.
+//! So a ring is in a steady state as soon as each slot was used, and short runs show the period.
 
 use std::sync::Arc;
 

@@ -68,6 +68,11 @@ impl Bounds {
     fn exact(x: Linear) -> Bounds {
         Bounds { least: x.clone(), most: x }
     }
+
+    /// The number of an expression that has one value.
+    fn number(&self) -> Option<i64> {
+        self.least.number().filter(|_| self.least == self.most)
+    }
 }
 
 /// The accesses of a kernel, and the sizes that its matrices and its grid depend on.
@@ -183,12 +188,11 @@ impl<'p> Ranges<'p> {
             }
             Expr::Binary(op, pair) => {
                 let (x, y) = (self.bounds(&pair.0)?, self.bounds(&pair.1)?);
-                let number = |b: &Bounds| b.least.number().filter(|_| b.least == b.most);
                 match op {
                     Binary::Add => Some(Bounds { least: x.least.plus(&y.least, 1)?, most: x.most.plus(&y.most, 1)? }),
                     Binary::Sub => Some(Bounds { least: x.least.plus(&y.most, -1)?, most: x.most.plus(&y.least, -1)? }),
                     Binary::Mul => {
-                        let (x, by) = match (number(&x), number(&y)) {
+                        let (x, by) = match (x.number(), y.number()) {
                             (_, Some(by)) => (x, by),
                             (Some(by), None) => (y, by),
                             _ => return None,
@@ -198,7 +202,7 @@ impl<'p> Ranges<'p> {
                         Some(if by < 0 { Bounds { least: b, most: a } } else { Bounds { least: a, most: b } })
                     }
                     Binary::Div | Binary::CeilDiv => {
-                        let by = number(&y).filter(|by| *by > 0)?;
+                        let by = y.number().filter(|by| *by > 0)?;
                         // Rounding down takes at most `by - 1` from the dividend, and rounding up adds at most that.
                         let rest = match self.is_multiple(&pair.0, by) {
                             true => Linear::constant(0),
@@ -219,7 +223,7 @@ impl<'p> Ranges<'p> {
 
     /// Whether the kernel requires that an expression is a multiple of a number: `require m % 64 == 0`.
     fn is_multiple(&self, e: &Expr, of: i64) -> bool {
-        let constant = |e: &Expr| self.bounds(e).and_then(|b| b.least.number().filter(|_| b.least == b.most));
+        let constant = |e: &Expr| self.bounds(e)?.number();
         let requires = |cond: &Expr| {
             let Expr::Binary(Binary::Eq, p) = cond else { return false };
             let Expr::Binary(Binary::Rem, q) = &p.0 else { return false };

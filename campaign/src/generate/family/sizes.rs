@@ -1,7 +1,7 @@
 //! Kernels whose grid and matrices have the sizes `m` and `n`, which no instruction needs to read.
 //!
-//! Most are correct for every size. In others, the grid does not fit a matrix, two CTAs store one block of a larger grid,
-//! or a guard depends on a size or singles out CTAs, which may be outside of the grid given.
+//! Most are correct for every size. In others, the grid does not fit a matrix, or two CTAs store one block of a larger
+//! grid. A guard can depend on a size, or single out CTAs, which may be outside of the grid given.
 
 use super::scope;
 use crate::dice::Dice;

@@ -165,8 +165,8 @@ impl Emit<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether the lanes met at an `elect.sync` behind which only one lane of each warp has acted: the others are still
-    /// there, so that another meeting orders nothing that matters.
+    /// Whether the lanes met at an `elect.sync` behind which only one lane of each warp has acted. The others are still
+    /// there, so another meeting orders nothing that matters.
     fn elected_before(&self) -> bool {
         let is_elect = |i: &Instr| matches!(i, Instr::Op { op: IrOp::Elect, .. });
         let Some(last) = self.code.iter().rposition(is_elect) else { return false };

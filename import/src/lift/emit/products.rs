@@ -30,14 +30,16 @@ impl Emit<'_, '_, '_> {
             places.push(list);
         }
         let d = places.pop().unwrap_or_default();
-        let reads: Vec<Place> = places.into_iter().flatten().collect();
-        // For its time, one product is enough: the left operand comes first, the right one last.
+        let mut reads: Vec<Place> = places.into_iter().flatten().collect();
         let timed = self.s.timing.is_some();
+        if timed && reads.len() > 2 {
+            // For its time, one product is enough: the left operand comes first, the right one last.
+            reads.drain(1..reads.len() - 1);
+        }
         let n = if timed { 1 } else { d.len().max(reads.len().div_ceil(2)) };
         for i in 0..n {
             let read = |j: usize| reads.get(j).or(reads.last()).or(d.first()).cloned();
-            let (Some(mut a), Some(mut b), Some(acc)) =
-                (read(2 * i), read(if timed { usize::MAX } else { 2 * i + 1 }), d.get(i).or(d.last()).cloned())
+            let (Some(mut a), Some(mut b), Some(acc)) = (read(2 * i), read(2 * i + 1), d.get(i).or(d.last()).cloned())
             else {
                 break;
             };

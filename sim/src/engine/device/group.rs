@@ -25,7 +25,7 @@ pub(super) struct Crowd {
     /// Neighbors in launch order are neighbors on the chip.
     pub(super) by_group: Vec<(u32, u32)>,
     /// The cluster added last.
-    pub(super) last: Option<i64>,
+    last: Option<i64>,
 }
 
 impl Crowd {

@@ -308,7 +308,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
     fn crowds(&self, ids: &[i64]) -> Vec<Crowd> {
         let mut crowds: Vec<Crowd> = (0..self.caches.count()).map(Crowd::at).collect();
         ids.iter().for_each(|id| crowds[self.home(*id)].add(*id, self.at.units, self.merging.group));
-        crowds.retain(|c| c.last.is_some());
+        crowds.retain(|c| !c.by_group.is_empty());
         crowds
     }
 
