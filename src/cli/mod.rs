@@ -154,7 +154,13 @@ impl LaunchArgs {
             args: self.arg.iter().cloned().collect(),
             ..Launch::default()
         };
-        Request { entry: self.entry.clone(), launch, launch_file: self.launch.clone(), sass: self.sass.clone(), ..request }
+        Request {
+            entry: self.entry.clone(),
+            launch,
+            launch_file: self.launch.clone(),
+            sass: self.sass.clone(),
+            ..request
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The disassembly of a compiled kernel (SASS): what the assembler made of its PTX.
 //!
-//! The text is that of `nvdisasm -c` or `cuobjdump -sass`. A run takes two things from it that PTX does not say: the
+//! The text is that of `nvdisasm -c`, `cuobjdump -sass` or Triton's `kernel.asm["sass"]`. A run takes two things from it that PTX does not say: the
 //! registers of a thread, and how many loads of global memory are in flight before the first of them is used. ptxas
 //! issues loads in batches where registers are few, and does not document how.
 
@@ -82,13 +82,14 @@ pub fn read(text: &str, name: &str) -> Result<Kernel, Error> {
     let mut kernel = Kernel::default();
     let (mut names, mut inside) = (BTreeSet::new(), false);
     let (mut labels, mut waiting) = (BTreeMap::new(), Vec::new());
-    for line in text.lines().map(str::trim) {
+    for line in text.lines() {
+        let line = line.trim();
         if let Some(started) = header(line) {
             inside = started == name;
             names.insert(started);
-        } else if let Some(label) = line.strip_suffix(':').filter(|l| l.starts_with(".L")) {
+        } else if let Some(label) = line.strip_suffix(':').filter(|l| l.starts_with(".L") || l.starts_with("LBB")) {
             waiting.push(label);
-        } else if let Some(inst) = instruction(line).filter(|_| inside) {
+        } else if let Some(inst) = instruction(line, kernel.code.len()).filter(|_| inside) {
             labels.extend(waiting.drain(..).map(|l| (l, inst.address)));
             kernel.code.push(inst);
         }
@@ -96,15 +97,15 @@ pub fn read(text: &str, name: &str) -> Result<Kernel, Error> {
     if kernel.code.is_empty() {
         let list: Vec<&str> = names.into_iter().collect();
         let (message, expected) = match list.as_slice() {
-            [] => ("this is no disassembly".to_string(), "the output of `nvdisasm -c` or `cuobjdump -sass`".to_string()),
+            [] => ("this is no disassembly".to_string(), "the output of `nvdisasm -c` or `cuobjdump -sass`".into()),
             names => (format!("the disassembly has no kernel `{name}`"), format!("it among {}", names.join(", "))),
         };
         return Err(Error { line: 1, span: (0, 0), message, expected });
     }
     let jumps = kernel.code.iter().filter(|i| ["BRA", "BSSY", "CALL"].contains(&i.op()));
-    let place = |o: &String| match o.strip_prefix("`(").and_then(|l| l.strip_suffix(')')) {
-        Some(label) => labels.get(label).copied(),
-        None => u64::from_str_radix(o.strip_prefix("0x")?, 16).ok(),
+    let place = |o: &String| match o.strip_prefix("0x") {
+        Some(address) => u64::from_str_radix(address, 16).ok(),
+        None => labels.get(o.trim_start_matches("`(").trim_end_matches(')')).copied(),
     };
     kernel.targets = jumps.flat_map(|i| &i.operands).filter_map(place).collect();
     Ok(kernel)
@@ -112,16 +113,28 @@ pub fn read(text: &str, name: &str) -> Result<Kernel, Error> {
 
 /// The name of the kernel whose code follows this line.
 fn header(line: &str) -> Option<&str> {
-    match line.strip_prefix("Function : ") {
-        Some(name) => Some(name.trim()),
+    match line.strip_prefix("Function") {
+        Some(name) => Some(name.trim_start_matches([' ', ':']).trim()),
         None => line.strip_prefix(".text.")?.strip_suffix(':'),
     }
 }
 
-/// The instruction of a line: `/*0120*/  @!P0 LDG.E.128 R28, desc[UR10][R28.64] ;`.
-fn instruction(line: &str) -> Option<Inst> {
-    let (address, rest) = line.strip_prefix("/*")?.split_once("*/")?;
-    let address = u64::from_str_radix(address, 16).ok()?;
+/// Bytes of an instruction.
+const SIZE: u64 = 16;
+
+/// The instruction of a line, behind its address (`/*0120*/  @!P0 LDG.E.128 R28, desc[UR10][R28.64] ;`) or, in Triton's
+/// text, behind its waits (`01:-:2:Y:1  LDG.E.128 R28, ...`), where it is the `number`th.
+fn instruction(line: &str, number: usize) -> Option<Inst> {
+    let (address, rest) = match line.strip_prefix("/*") {
+        Some(text) => {
+            let (address, rest) = text.split_once("*/")?;
+            (u64::from_str_radix(address, 16).ok()?, rest)
+        }
+        None => {
+            let (waits, rest) = line.split_once(char::is_whitespace)?;
+            (waits.matches(':').count() == 4).then_some((number as u64 * SIZE, rest))?
+        }
+    };
     let (text, _) = rest.split_once(';')?;
     let text = text.trim();
     let text = match text.strip_prefix('@') {

@@ -12,4 +12,5 @@ mod mutants;
 mod mutation;
 mod pipelines;
 mod producers;
+mod sass;
 mod values;
