@@ -109,7 +109,8 @@ fn sequential_loops(
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
     let find = |run: &ClassRun<'_>| sequential_loops::find(run, both).map(|plane| (plane, run.landing));
-    let found = find(run).or_else(|why| in_other_orders(run, find).map_err(|_| why));
+    let rotated = run.rotating().and_then(|run| find(&run.turning()).or_else(|_| find(&run)).ok());
+    let found = rotated.map_or_else(|| find(run), Ok).or_else(|why| in_other_orders(run, find).map_err(|_| why));
     let (upto, found) = match found {
         Ok(found) => ((found.0.first.needs(), found.0.second.needs()), Ok(found)),
         Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
@@ -287,6 +288,11 @@ fn in_other_orders<T, E>(run: &ClassRun<'_>, find: impl Fn(&ClassRun<'_>) -> Res
 /// The period, its start, and the order of runs that shows it; or the reason why the first order shows none.
 fn in_some_order(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry_over::Proof, Landing), Failure> {
     let find = |run: &ClassRun<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
+    // A ring turns slot by slot where agents start iterations together.
+    let rotated = |run: &ClassRun<'_>| find(&run.turning()).or_else(|_| find(run)).ok();
+    if let Some(found) = run.rotating().and_then(|run| rotated(&run)) {
+        return Ok(found);
+    }
     // In another order, a comparison may also change its result elsewhere.
     find(run).or_else(|failed| {
         let may = failed.crossings.is_empty() && failed.faults.is_empty();
