@@ -288,15 +288,14 @@ fn in_other_orders<T, E>(run: &ClassRun<'_>, find: impl Fn(&ClassRun<'_>) -> Res
 /// The period, its start, and the order of runs that shows it; or the reason why the first order shows none.
 fn in_some_order(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry_over::Proof, Landing), Failure> {
     let find = |run: &ClassRun<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
-    // A ring turns slot by slot where agents start iterations together.
-    let rotated = |run: &ClassRun<'_>| find(&run.turning()).or_else(|_| find(run)).ok();
-    if let Some(found) = run.rotating().and_then(|run| rotated(&run)) {
-        return Ok(found);
-    }
     // In another order, a comparison may also change its result elsewhere.
     find(run).or_else(|failed| {
-        let may = failed.crossings.is_empty() && failed.faults.is_empty();
-        if may { in_other_orders(run, find).map_err(|_| failed) } else { Err(failed) }
+        if !failed.crossings.is_empty() || !failed.faults.is_empty() {
+            return Err(failed);
+        }
+        // A ring turns slot by slot where agents start iterations together.
+        let rotated = || run.rotating().and_then(|run| find(&run.turning()).ok());
+        in_other_orders(run, find).or_else(|_| rotated().ok_or(failed))
     })
 }
 
