@@ -118,6 +118,8 @@ impl Rings {
             let (e, waits) = match phase {
                 Phase::Parity(e) => (bit(e), CountedWaits::Parity),
                 Phase::Absolute(e) => (e, CountedWaits::Number),
+                // A state has the phase of its arrival.
+                Phase::State(_) => continue,
             };
             *counted = quotient(e).is_some_and(|quotient| rounds(quotient, slot.operands));
             if *counted {
