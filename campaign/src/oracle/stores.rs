@@ -24,7 +24,7 @@ pub(super) fn stored_twice(prog: &Program, rules: Rules) -> Option<(i64, String)
         let mut walker = Walker::new(prog, rules, cluster);
         let route = walker.route()?;
         for copy in route.copies.iter().filter(|copy| copy.store) {
-            let f = walker.footprint(cluster, copy)?;
+            let f = walker.footprint(cluster, copy, route.vars(copy))?;
             if walker.by_elements(copy) {
                 return None;
             }

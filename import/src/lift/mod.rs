@@ -72,6 +72,7 @@ use clusters::cluster;
 pub use clusters::lift;
 pub use launch::{Argument, Launch};
 pub use shared::Shared;
+pub(crate) use slice::writes;
 use tree::{Kind, Node};
 use walk::Walk;
 use warpline_sim::ir::{ParamId, Program};

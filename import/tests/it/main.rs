@@ -13,5 +13,6 @@ mod mutants;
 mod mutation;
 mod pipelines;
 mod producers;
+mod sass;
 mod states;
 mod values;

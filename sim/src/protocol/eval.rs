@@ -31,13 +31,33 @@ impl World<'_> {
     /// The value of an expression that may also depend on the place of the CTA: a variable, a tile's coordinate.
     #[inline]
     pub(super) fn placed(&self, a: AgentId, e: &Expr) -> Result<Number, Fault> {
-        self.numbers(a).of(e)
+        match self.plain(a) {
+            Some(plain) => plain.of(e).map(|v| Number { v, form: 0 }),
+            None => self.numbers(a).of(e),
+        }
     }
 
     /// The truth of a condition.
+    #[inline]
     pub(super) fn holds(&self, a: AgentId, e: &Expr) -> Result<bool, Fault> {
+        if let Some(plain) = self.plain(a) {
+            return Ok(plain.of(e)? != 0);
+        }
         let numbers = self.numbers(a);
         numbers.truth(&numbers.of(e)?).ok_or(Fault::Arithmetic)
+    }
+
+    /// An agent's environment where only values count: no cell is followed and no decision is recorded.
+    #[inline]
+    fn plain(&self, a: AgentId) -> Option<Values<'_>> {
+        (self.spec.place.is_none() && self.journal.decisions().is_none())
+            .then(|| self.values(a, self.coords, self.agents.vars(a)))
+    }
+
+    /// An agent's environment at these coordinates, with these variables.
+    #[inline]
+    pub(super) fn values<'a>(&'a self, a: AgentId, coords: Coords, vars: &'a [i64]) -> Values<'a> {
+        Values { prog: self.prog, coords, who: self.spec.info[a as usize], vars, tape_index: 0 }
     }
 
     #[inline]
@@ -132,17 +152,9 @@ impl Domain for Numbers<'_> {
     }
 
     fn env(&self, env: Env) -> Option<Number> {
-        let (c, size, rank) = (&self.coords, self.prog.cluster as i64, self.who.cta as i64);
-        let v = match env {
-            Env::Warp => self.who.warp as i64,
-            Env::CtaRank => rank,
-            Env::CtaM => c.m * size + rank,
-            Env::CtaN | Env::ClusterN => c.n,
-            Env::CtaZ => c.z,
-            Env::CtaId => c.id * size + rank,
-            Env::ClusterM => c.m,
-            Env::ClusterId => c.id,
-            Env::TapeIndex => return Some(self.tape_index),
+        let v = match coordinate(self.prog, &self.coords, self.who, env) {
+            Some(v) => v,
+            None => return Some(self.tape_index),
         };
         Some(Number { v, form: self.place.map_or(0, |place| place.env(env)) })
     }
@@ -184,5 +196,87 @@ impl Domain for Numbers<'_> {
             None => 0,
         };
         Some(Number { v, form })
+    }
+}
+
+/// The value of a coordinate; `None` for the index of a tape.
+#[inline]
+fn coordinate(prog: &Program, c: &Coords, who: AgentInfo, env: Env) -> Option<i64> {
+    let (size, rank) = (prog.cluster as i64, who.cta as i64);
+    Some(match env {
+        Env::Warp => who.warp as i64,
+        Env::CtaRank => rank,
+        Env::CtaM => c.m * size + rank,
+        Env::CtaN | Env::ClusterN => c.n,
+        Env::CtaZ => c.z,
+        Env::CtaId => c.id * size + rank,
+        Env::ClusterM => c.m,
+        Env::ClusterId => c.id,
+        Env::TapeIndex => return None,
+    })
+}
+
+/// The environment in which an agent evaluates expressions to plain values.
+#[derive(Clone, Copy)]
+pub(super) struct Values<'a> {
+    prog: &'a Program,
+    coords: Coords,
+    who: AgentInfo,
+    vars: &'a [i64],
+    tape_index: i64,
+}
+
+impl Values<'_> {
+    /// The value of an expression.
+    #[inline]
+    pub(super) fn of(&self, e: &Expr) -> Result<i64, Fault> {
+        match e {
+            Expr::Const(v) => Ok(*v),
+            Expr::Var(v) => Ok(self.vars[*v as usize]),
+            _ => e.eval(self).ok_or(Fault::Arithmetic),
+        }
+    }
+}
+
+impl Domain for Values<'_> {
+    type Value = i64;
+
+    #[inline]
+    fn constant(&self, v: i64) -> i64 {
+        v
+    }
+
+    #[inline]
+    fn param(&self, p: ParamId) -> Option<i64> {
+        Some(self.prog.symbols[p as usize].value)
+    }
+
+    #[inline]
+    fn var(&self, v: VarId) -> Option<i64> {
+        Some(self.vars[v as usize])
+    }
+
+    #[inline]
+    fn env(&self, env: Env) -> Option<i64> {
+        coordinate(self.prog, &self.coords, self.who, env).or(Some(self.tape_index))
+    }
+
+    fn tape(&self, t: TapeId, at: i64) -> Option<i64> {
+        self.prog.tapes[t as usize].run.eval(&Values { tape_index: at, ..*self })
+    }
+
+    #[inline]
+    fn truth(&self, v: &i64) -> Option<bool> {
+        Some(*v != 0)
+    }
+
+    #[inline]
+    fn negate(&self, v: i64) -> Option<i64> {
+        Some(v.wrapping_neg())
+    }
+
+    #[inline]
+    fn binary(&self, op: Binary, _: &(Expr, Expr), x: i64, y: i64) -> Option<i64> {
+        apply(op, x, y)
     }
 }

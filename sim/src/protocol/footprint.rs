@@ -361,7 +361,7 @@ fn lines(o: &Object, elements: i64) -> (i64, i64) {
 }
 
 /// Rows and columns of a block in global memory, or of a slot on the chip.
-fn size(o: &Object) -> (i64, i64) {
+pub(super) fn size(o: &Object) -> (i64, i64) {
     if o.class == Class::Global { (o.block[0], o.block[1]) } else { (o.rows, o.cols) }
 }
 

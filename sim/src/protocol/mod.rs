@@ -107,6 +107,6 @@ pub(crate) use stream::KINDS as STREAM_KINDS;
 pub use stream::StreamKind;
 pub use tally::{Shares, Tally, Times, dram_bytes, flops};
 pub use vocabulary::{AgentId, AgentInfo, Decision, FlightId, FormId, WaitTarget};
-pub use walk::{GridDependence, Route, Traffic, Walker};
+pub use walk::{GlobalTile, GridDependence, Route, Traffic, Walker};
 pub use who::AgentSet;
 pub use world::World;

@@ -5,10 +5,10 @@
 //! whole grid is known without a run. A kernel whose variables come from other agents (mailboxes, tiles that `clc`
 //! hands out) has no such list.
 
-use crate::ir::{Env, Expr, Instr, Op, Program};
+use crate::ir::{Binary, Env, Executors, Expr, Instr, Op, Place, Program, VarId, apply};
 use crate::timeline::Lanes;
 
-use super::footprint::Footprint;
+use super::footprint::{Footprint, size};
 use super::op::global_place;
 use super::spec::Rules;
 use super::vocabulary::{AgentId, Coords};
@@ -21,8 +21,8 @@ pub struct Traffic {
     pub pc: u32,
     /// The agent that issues the copy: the first of its warps.
     pub agent: AgentId,
-    /// The variables of that agent.
-    pub vars: Box<[i64]>,
+    /// Position of the agent's variables in [`Route::vars`].
+    vars: usize,
     /// Whether it writes global memory.
     pub store: bool,
     /// Progress of that agent at the copy, in 1/65536 of its whole way.
@@ -36,6 +36,30 @@ pub struct Route {
     pub copies: Vec<Traffic>,
     /// Instructions of the longest agent.
     pub length: u64,
+    /// The variables of the agents at their copies, copy after copy.
+    vars: Vec<i64>,
+    /// Number of variables of an agent.
+    frame: usize,
+}
+
+impl Route {
+    /// The variables of the agent that issues a copy of this route.
+    pub fn vars(&self, t: &Traffic) -> &[i64] {
+        &self.vars[t.vars..t.vars + self.frame]
+    }
+}
+
+/// The part of a global matrix that a copy moves, as in [`Footprint`].
+#[derive(Clone, Copy, Debug)]
+pub struct GlobalTile {
+    /// The matrix.
+    pub obj: u16,
+    /// Block coordinates, or element coordinates of the corner.
+    pub at: [i64; 2],
+    /// First row inside the block, and one past the last.
+    pub rows: (i64, i64),
+    /// First column inside the block, and one past the last.
+    pub cols: (i64, i64),
 }
 
 /// Dependence of a place in global memory on the cluster's coordinates.
@@ -76,71 +100,163 @@ fn mentions(e: &Expr) -> GridDependence {
 /// Instructions of one agent after which its walk is given up.
 const LIMIT: u64 = 1 << 24;
 
+/// Largest grid whose coordinates are kept.
+const KNOWN: i64 = 1 << 18;
+
+/// What a walk does at an instruction.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// An operation that moves no global data and gets no value from another agent.
+    Pass,
+    /// A variable becomes the result of an operator on a variable and a number known at launch.
+    Set { to: VarId, op: Binary, var: VarId, by: i64 },
+    /// Jumps unless such a result is true.
+    Unless { op: Binary, var: VarId, by: i64, to: u32 },
+    /// Jumps.
+    Jump(u32),
+    /// Everything else.
+    Other,
+}
+
+impl Way {
+    fn of(prog: &Program, i: &Instr) -> Way {
+        // `and` and `or` are no operators of `apply` alone.
+        let simple = |e: &Expr| match e {
+            Expr::Binary(Binary::And | Binary::Or, _) => None,
+            Expr::Binary(op, p) => match **p {
+                (Expr::Var(var), ref y) => prog.launch_value(y).map(|by| (*op, var, by)),
+                _ => None,
+            },
+            _ => None,
+        };
+        match i {
+            Instr::Op { op: Op::Get { .. } | Op::NextTile { .. } | Op::Counter { .. }, .. } => Way::Other,
+            Instr::Op { op, .. } if global_place(prog, op).is_none() => Way::Pass,
+            Instr::Set(to, e) => simple(e).map_or(Way::Other, |(op, var, by)| Way::Set { to: *to, op, var, by }),
+            Instr::Unless(e, to) => simple(e).map_or(Way::Other, |(op, var, by)| Way::Unless { op, var, by, to: *to }),
+            Instr::Jump(to) => Way::Jump(*to),
+            _ => Way::Other,
+        }
+    }
+}
+
 /// The clusters of a grid, as a source of the places of their copies.
 #[derive(Clone, Debug)]
 pub struct Walker<'p> {
     world: World<'p>,
+    /// The coordinates of each cluster; empty for large grids.
+    coords: Vec<Coords>,
+    way: Vec<Way>,
 }
 
 impl<'p> Walker<'p> {
     /// A walker at launch index `id`.
     pub fn new(prog: &'p Program, rules: Rules, id: i64) -> Self {
-        Walker { world: World::new(prog, rules, id, &[]) }
+        let known = if prog.grid.len() <= KNOWN { 0..prog.grid.len() } else { 0..0 };
+        Walker {
+            world: World::new(prog, rules, id, &[]),
+            coords: known.map(|id| coords(prog, id)).collect(),
+            way: prog.code.iter().map(|i| Way::of(prog, i)).collect(),
+        }
     }
 
     /// The route of the cluster. `None` where the copies depend on more than control flow, or where the control flow has
     /// no end.
     pub fn route(&mut self) -> Option<Route> {
-        let (mut list, mut length) = (Vec::new(), 0);
-        for a in 0..self.world.spec.info.len() as AgentId {
-            let first = list.len();
-            let steps = self.walk(a, &mut list)?;
-            length = length.max(steps);
-            for t in &mut list[first..] {
+        let mut list =
+            Route { copies: Vec::new(), length: 0, vars: Vec::new(), frame: self.world.agents.vars(0).len() };
+        for class in classes(&self.world) {
+            let first = list.copies.len();
+            let steps = self.walk(&class, &mut list)?;
+            list.length = list.length.max(steps);
+            for t in &mut list.copies[first..] {
                 t.progress = (t.progress as u64 * 65536 / steps.max(1)) as u32;
             }
         }
-        list.sort_by_key(|t| (t.progress, t.agent));
-        Some(Route { copies: list, length })
+        list.copies.sort_by_key(|t| (t.progress, t.agent));
+        Some(list)
     }
 
-    fn walk(&mut self, a: AgentId, list: &mut Vec<Traffic>) -> Option<u64> {
+    /// The route of another cluster.
+    pub fn route_of(&mut self, id: i64) -> Option<Route> {
+        self.world.coords = coords(self.world.prog, id);
+        self.route()
+    }
+
+    /// Walks once for agents with equal control flow. Returns the instructions of each.
+    fn walk(&mut self, class: &[AgentId], list: &mut Route) -> Option<u64> {
         let w = &mut self.world;
+        let a = *class.first()?;
+        w.agents.vars_mut(a).fill(0);
         let mut pc = w.agents[a].pc;
         for n in 0..LIMIT {
-            match &w.prog.code[pc as usize] {
-                Instr::End => return Some(n + 1),
-                Instr::Op { op: Op::Get { .. } | Op::NextTile { .. } | Op::Counter { .. }, .. } => return None,
-                Instr::Op { op, .. } => {
-                    if let Some((_, store)) = global_place(w.prog, op)
-                        && first_to_move(w, a, pc, op)
-                    {
-                        let vars = w.agents.vars(a).into();
-                        list.push(Traffic { pc, agent: a, vars, store, progress: n as u32 });
-                    }
-                    pc += 1;
+            pc = match self.way[pc as usize] {
+                Way::Pass => pc + 1,
+                Way::Jump(to) => to,
+                Way::Set { to, op, var, by } => {
+                    let vars = w.agents.vars_mut(a);
+                    vars[to as usize] = apply(op, vars[var as usize], by)?;
+                    pc + 1
                 }
-                control => pc = w.control(a, pc, control).ok()?,
-            }
+                Way::Unless { op, var, by, to } => match apply(op, w.agents.vars(a)[var as usize], by)? {
+                    0 => to,
+                    _ => pc + 1,
+                },
+                Way::Other => match &w.prog.code[pc as usize] {
+                    Instr::End => return Some(n + 1),
+                    Instr::Op { op, .. } => {
+                        let (_, store) = global_place(w.prog, op)?;
+                        let vars = list.vars.len();
+                        let first = list.copies.len();
+                        for agent in class.iter().copied().filter(|b| first_to_move(w, *b, pc, op)) {
+                            list.copies.push(Traffic { pc, agent, vars, store, progress: n as u32 });
+                        }
+                        if list.copies.len() > first {
+                            list.vars.extend_from_slice(w.agents.vars(a));
+                        }
+                        pc + 1
+                    }
+                    control => w.control(a, pc, control).ok()?,
+                },
+            };
         }
         None
     }
 
-    /// The footprint of a listed copy in cluster `id`. `None` where the place is outside of what the kernel may touch.
-    pub fn footprint(&mut self, id: i64, t: &Traffic) -> Option<Footprint> {
+    /// The part of a global matrix that a listed copy moves in cluster `id`, with the variables `vars` of its agent.
+    /// `None` where the place is outside of what the kernel may touch.
+    pub fn tile(&mut self, id: i64, t: &Traffic, vars: &[i64]) -> Option<GlobalTile> {
+        let w = &self.world;
+        let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
+        let (place, _) = global_place(w.prog, op)?;
+        if !is_whole(place) {
+            let f = self.footprint(id, t, vars)?;
+            return Some(GlobalTile { obj: f.obj, at: f.at, rows: f.rows, cols: f.cols });
+        }
+        let at = self.coords.get(id as usize).copied();
+        let values = w.values(t.agent, at.unwrap_or_else(|| coords(w.prog, id)), vars);
+        let mut at = [0; 2];
+        for (v, e) in at.iter_mut().zip(&place.at) {
+            *v = values.of(e).ok()?;
+        }
+        let (height, width) = size(&w.prog.objects[place.obj as usize]);
+        Some(GlobalTile { obj: place.obj, at, rows: (0, height), cols: (0, width) })
+    }
+
+    /// The footprint of a listed copy in cluster `id`, with the variables `vars` of its agent. `None` where the place is outside of what the kernel may touch.
+    pub fn footprint(&mut self, id: i64, t: &Traffic, vars: &[i64]) -> Option<Footprint> {
         let w = &mut self.world;
-        let (m, n, z) = w.prog.grid.at(id);
-        w.coords = Coords { id, m, n, z };
-        w.agents.vars_mut(t.agent).copy_from_slice(&t.vars);
+        w.coords = coords(w.prog, id);
+        w.agents.vars_mut(t.agent).copy_from_slice(vars);
         let Instr::Op { op, .. } = &w.prog.code[t.pc as usize] else { return None };
         let (place, _) = global_place(w.prog, op)?;
         w.footprint(t.agent, place, 0).ok()
     }
 
     /// The footprint on the chip of a listed copy from global memory in the cluster that was looked at last.
-    pub fn destination(&mut self, t: &Traffic) -> Option<Footprint> {
+    pub fn destination(&mut self, t: &Traffic, vars: &[i64]) -> Option<Footprint> {
         let w = &mut self.world;
-        w.agents.vars_mut(t.agent).copy_from_slice(&t.vars);
+        w.agents.vars_mut(t.agent).copy_from_slice(vars);
         let Instr::Op { op: Op::Move { dst, .. }, .. } = &w.prog.code[t.pc as usize] else { return None };
         w.footprint(t.agent, dst, 0).ok()
     }
@@ -158,6 +274,56 @@ impl<'p> Walker<'p> {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return false };
         global_place(self.world.prog, op).is_some_and(|(p, _)| p.elements)
     }
+}
+
+fn coords(prog: &Program, id: i64) -> Coords {
+    let (m, n, z) = prog.grid.at(id);
+    Coords { id, m, n, z }
+}
+
+/// Whether a global place is a whole block of the agent's own CTA.
+fn is_whole(place: &Place) -> bool {
+    place.cta.is_none() && place.sel.rows.is_empty() && place.sel.cols.is_empty() && place.sel.exact.is_empty()
+}
+
+/// Agents with equal control flow, as long as no agent gets a number from another: every head of a block includes all
+/// or none of them, and no expression of the control flow names what differs between them.
+fn classes(w: &World<'_>) -> Vec<Vec<AgentId>> {
+    let prog = w.prog;
+    let (mut warp, mut rank) = (false, false);
+    let mut names = |e: &Expr| {
+        e.visit(&mut |x| match x {
+            Expr::Env(Env::Warp) => warp = true,
+            Expr::Env(Env::CtaRank | Env::CtaM | Env::CtaId) => rank = true,
+            _ => {}
+        });
+    };
+    prog.tapes.iter().for_each(|t| names(&t.run));
+    for i in &prog.code {
+        match i {
+            Instr::Set(_, e) | Instr::Unless(e, _) | Instr::Only(Executors::Cta(e), _) => names(e),
+            _ => {}
+        }
+    }
+    rank |= prog.code.iter().any(|i| matches!(i, Instr::Only(Executors::Cta(_), _)));
+    let mut keys = Vec::new();
+    let mut list: Vec<Vec<AgentId>> = Vec::new();
+    for (a, me) in w.spec.info.iter().enumerate() {
+        let heads = prog.code.iter().filter_map(|i| match i {
+            Instr::Only(Executors::Warps(warps), _) => Some(warps >> me.warp & 1 == 1),
+            Instr::Only(Executors::Elected, _) => Some(me.elected()),
+            _ => None,
+        });
+        let key = (warp.then_some(me.warp), rank.then_some(me.cta), heads.collect::<Vec<bool>>());
+        match keys.iter().position(|k| *k == key) {
+            Some(class) => list[class].push(a as AgentId),
+            None => {
+                keys.push(key);
+                list.push(vec![a as AgentId]);
+            }
+        }
+    }
+    list
 }
 
 /// Whether an agent is the first agent of those that share a copy.

@@ -1,5 +1,6 @@
 //! The clusters of a wave, in groups that request the same tiles.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::ir::Program;
@@ -26,12 +27,27 @@ pub(super) struct Crowd {
     pub(super) by_group: Vec<(u32, u32)>,
     /// The cluster added last.
     last: Option<i64>,
+    /// The last result of [`Self::sum`].
+    known: Cell<Option<([u64; 2], f64)>>,
 }
 
 impl Crowd {
     /// No cluster.
     pub(super) fn at(cache: usize) -> Crowd {
-        Crowd { cache, by_group: Vec::new(), last: None }
+        Crowd { cache, by_group: Vec::new(), last: None, known: Cell::new(None) }
+    }
+
+    /// A sum over the groups with clusters, of a function that depends on these two numbers alone.
+    pub(super) fn sum(&self, by: [f64; 2], of: impl Fn(&(u32, u32)) -> f64) -> f64 {
+        let by = by.map(f64::to_bits);
+        match self.known.get() {
+            Some((known, sum)) if known == by => sum,
+            _ => {
+                let sum = self.by_group.iter().filter(|(first, second)| first + second > 0).map(of).sum();
+                self.known.set(Some((by, sum)));
+                sum
+            }
+        }
     }
 
     /// Adds a cluster behind those with lower indices, on one of `units` units, which form groups of `cores`.

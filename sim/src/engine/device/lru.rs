@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
-
-/// Identifier of a tile, chosen by the caller.
+/// Number of a tile, chosen by the caller from zero on.
 pub(super) type Line = u32;
 
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +28,8 @@ pub(super) struct Lru {
     writes: u64,
     /// Dirty lines, in order of their writes. An entry is valid while its number is the line's `written`.
     waiting: VecDeque<(u64, Line)>,
-    at: FxHashMap<Line, u32>,
+    /// The node of each line, by the line's number.
+    at: Vec<u32>,
     nodes: Vec<Node>,
     free: Vec<u32>,
     newest: u32,
@@ -40,16 +39,23 @@ pub(super) struct Lru {
 impl Lru {
     /// An empty cache of `capacity` bytes, of which at most `dirty_most` may be dirty.
     pub(super) fn new(capacity: u64, dirty_most: u64) -> Self {
-        let (waiting, at, nodes, free) = (VecDeque::new(), FxHashMap::default(), Vec::new(), Vec::new());
+        let (waiting, at, nodes, free) = (VecDeque::new(), Vec::new(), Vec::new(), Vec::new());
         Lru { capacity, used: 0, dirty_most, dirty: 0, writes: 0, waiting, at, nodes, free, newest: NONE, oldest: NONE }
     }
 
     /// Whether a line is present; a present line becomes the newest.
     pub(super) fn touch(&mut self, line: Line) -> bool {
-        let Some(&i) = self.at.get(&line) else { return false };
-        self.unlink(i);
-        self.link(i);
+        let Some(i) = self.node(line) else { return false };
+        if self.newest != i {
+            self.unlink(i);
+            self.link(i);
+        }
         true
+    }
+
+    /// The node of a line that is present.
+    fn node(&self, line: Line) -> Option<u32> {
+        self.at.get(line as usize).copied().filter(|i| *i != NONE)
     }
 
     /// Inserts a line, or marks it dirty. Returns the bytes written back to memory: evicted dirty lines, and the oldest
@@ -62,7 +68,7 @@ impl Lru {
                 out += self.clean(i);
                 let n = self.nodes[i as usize];
                 self.unlink(i);
-                self.at.remove(&n.line);
+                self.at[n.line as usize] = NONE;
                 self.free.push(i);
                 self.used -= n.bytes as u64;
             }
@@ -77,7 +83,10 @@ impl Lru {
                     self.nodes.len() as u32 - 1
                 }
             };
-            self.at.insert(line, i);
+            if self.at.len() <= line as usize {
+                self.at.resize(line as usize + 1, NONE);
+            }
+            self.at[line as usize] = i;
             self.used += bytes as u64;
             self.link(i);
         }
@@ -90,8 +99,8 @@ impl Lru {
         }
         while self.dirty > self.dirty_most {
             let Some((write, line)) = self.waiting.pop_front() else { break };
-            match self.at.get(&line) {
-                Some(&i) if self.nodes[i as usize].written == write => out += self.clean(i),
+            match self.node(line) {
+                Some(i) if self.nodes[i as usize].written == write => out += self.clean(i),
                 _ => {}
             }
         }

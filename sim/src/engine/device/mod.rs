@@ -9,6 +9,7 @@
 mod cache;
 mod group;
 mod lru;
+mod names;
 mod wave;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -123,7 +124,8 @@ impl Routes {
     pub(super) fn new(prog: &Program, rules: Rules) -> Option<Self> {
         let own = World::depends_on_grid(prog);
         let n = if own { prog.grid.len() } else { 1 };
-        let routes: Option<Vec<_>> = (0..n).map(|id| Walker::new(prog, rules, id).route()).collect();
+        let mut walker = Walker::new(prog, rules, 0);
+        let routes: Option<Vec<_>> = (0..n).map(|id| walker.route_of(id)).collect();
         Some(Routes { routes: routes? })
     }
 
@@ -137,7 +139,7 @@ impl Routes {
         if let [one] = self.routes.as_slice() { Some(&one.copies) } else { None }
     }
 
-    fn of(&self, id: i64) -> &[Traffic] {
-        self.common().unwrap_or_else(|| &self.routes[id as usize].copies)
+    fn of(&self, id: i64) -> &Route {
+        if let [one] = self.routes.as_slice() { one } else { &self.routes[id as usize] }
     }
 }

@@ -1,17 +1,16 @@
 //! The traffic of a launch, wave by wave through the caches.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::ir::{Instr, Program};
 use crate::machine::Machine;
-use crate::protocol::{Footprint, GridDependence, Rules, Walker};
+use crate::protocol::{GlobalTile, GridDependence, Rules, Walker};
 
 use super::cache::{Bytes, Caches, Level};
 use super::group::{Crowd, Group, Groups};
+use super::names::Names;
 use super::{Launch, Memory, Routes, Shares, Wave};
-
-/// A tile: object, coordinates, and its part.
-type Key = (u16, [i64; 2], (i64, i64), (i64, i64));
 
 /// Copies of a cluster that are looked at to find the depth of its rings.
 const AHEAD: usize = 4096;
@@ -41,6 +40,29 @@ struct TileRequest {
     /// Whether other requests of the cluster for parts of its lines are in flight.
     split: bool,
 }
+
+/// The size of a request inside its matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    obj: u16,
+    rows: i64,
+    cols: i64,
+    /// Whether the request does not fetch its neighbors along the row.
+    apart: bool,
+}
+
+/// What follows from the size of a request.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    bytes: u32,
+    /// Bytes of a row.
+    row: i64,
+    /// The tile's size as a multiple of `bytes`.
+    along: i64,
+}
+
+/// The clusters of groups that request one tile, by the indices of the groups.
+type Unions = FxHashMap<SmallVec<[u32; 8]>, Vec<Crowd>>;
 
 /// The rules for merging requests of the same step for one line before they reach a slice.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +131,7 @@ impl Merging {
             let k = f64::from(*first) + f64::from(*second) * (1.0 - pairs);
             k / (1.0 + (near * (k - 1.0)).clamp(0.0, (self.most - 1.0).max(0.0)))
         };
-        crowd.by_group.iter().filter(|(first, second)| first + second > 0).map(merged).sum()
+        crowd.sum([pairs, near], merged)
     }
 }
 
@@ -120,9 +142,10 @@ fn ahead(prog: &Program, walker: &mut Walker<'_>, routes: &Routes) -> Vec<u32> {
     // By object: tiles so far, and the last.
     let mut tiles = vec![(0u32, [i64::MIN; 2]); prog.objects.len()];
     let mut slots: FxHashMap<Slot, u32> = FxHashMap::default();
-    for t in routes.of(0).iter().filter(|t| !t.store).take(AHEAD) {
-        let Some(from) = walker.footprint(0, t) else { continue };
-        let Some(to) = walker.destination(t) else { continue };
+    let route = routes.of(0);
+    for t in route.copies.iter().filter(|t| !t.store).take(AHEAD) {
+        let Some(from) = walker.footprint(0, t, route.vars(t)) else { continue };
+        let Some(to) = walker.destination(t, route.vars(t)) else { continue };
         let (n, last) = &mut tiles[from.obj as usize];
         *n += u32::from(std::mem::replace(last, from.at) != from.at);
         let slot = Slot { from: from.obj, obj: to.obj, cta: to.cta, slot: to.slot, pieces: to.pieces };
@@ -139,7 +162,7 @@ pub(super) struct Tiles<'p, 'l> {
     prog: &'p Program,
     walker: Walker<'p>,
     caches: Caches,
-    names: FxHashMap<Key, u32>,
+    names: Names,
     merging: Merging,
     at: Launch<'l>,
     /// Bytes of one DRAM access.
@@ -150,6 +173,8 @@ pub(super) struct Tiles<'p, 'l> {
     ahead: Vec<u32>,
     /// Whether clusters ask for lines of some matrix part by part.
     parts: bool,
+    /// The size of the last request, and its parts.
+    last: Option<(Size, Parts)>,
 }
 
 impl<'p, 'l> Tiles<'p, 'l> {
@@ -169,12 +194,13 @@ impl<'p, 'l> Tiles<'p, 'l> {
             ahead: ahead(prog, &mut walker, routes),
             walker,
             caches,
-            names: FxHashMap::default(),
+            names: Names::default(),
             merging,
             at,
             burst,
             line,
             parts: false,
+            last: None,
         }
     }
 
@@ -203,8 +229,9 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let mut per = vec![Bytes::default(); self.prog.objects.len()];
         let crowds = |ids: &[i64]| self.crowds(ids);
         let groups = Groups::new(self.prog, first..end, |id| mine.contains(&id), crowds);
-        let steps = (first..end).map(|id| routes.of(id).len()).max().unwrap_or(0);
+        let steps = (first..end).map(|id| routes.of(id).copies.len()).max().unwrap_or(0);
         let mut requests: Vec<TileRequest> = Vec::new();
+        let mut unions: [Unions; 4] = Default::default();
         // The first wave starts in step, and stays so until its CTAs store results.
         let mut when = if first == 0 { When::InStep } else { When::Unordered { tiles: 0 } };
         let mut tiles: FxHashMap<u16, (u32, [i64; 2])> = FxHashMap::default();
@@ -215,17 +242,20 @@ impl<'p, 'l> Tiles<'p, 'l> {
             // A shared list has one copy at this step, which depends on some coordinates. Separate lists may depend on
             // all of them.
             let common = routes.common().and_then(|l| l.get(step));
-            let groups_by = groups.groups_by(common.map_or(GridDependence::All, |t| self.walker.grid_dependence(t)));
+            let grid_dependence = common.map_or(GridDependence::All, |t| self.walker.grid_dependence(t));
+            let groups_by = groups.groups_by(grid_dependence);
+            let unions = &mut unions[grid_dependence as usize];
             requests.clear();
             for (group, g) in groups_by.iter().enumerate() {
                 let id = g.own.unwrap_or(g.ids[0]);
-                let Some(t) = routes.of(id).get(step) else { continue };
-                let Some(footprint) = self.walker.footprint(id, t) else { continue };
-                let apart = t.store || self.walker.by_elements(t);
-                let Some(request) = self.request(group as u32, &footprint, (self.walker.by_elements(t), apart)) else {
+                let route = routes.of(id);
+                let Some(t) = route.copies.get(step) else { continue };
+                let Some(tile) = self.walker.tile(id, t, route.vars(t)) else { continue };
+                let elements = self.walker.by_elements(t);
+                let Some(request) = self.request(group as u32, &tile, (elements, t.store || elements)) else {
                     continue;
                 };
-                let sum = &mut per[footprint.obj as usize];
+                let sum = &mut per[tile.obj as usize];
                 if t.store {
                     when = if first == 0 { When::ByPairs } else { When::Unordered { tiles: 0 } };
                     tiles.clear();
@@ -242,9 +272,9 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 *n += u32::from(*last != r.at);
                 (*read, *last) = (*n, r.at);
             }
-            requests.sort_unstable();
+            requests.sort_unstable_by_key(|r| (r.tile, r.group));
             for same in requests.chunk_by(|x, y| x.tile == y.tile) {
-                let level = self.read(same, groups_by, when, &mut per[same[0].obj as usize]);
+                let level = self.read(same, (groups_by, &mut *unions), when, &mut per[same[0].obj as usize]);
                 for w in same.iter().filter(|w| groups_by[w.group as usize].own.is_some()) {
                     wave.signs.push(level);
                     let before = wave.levels.contains_key(&(w.obj, w.at));
@@ -279,15 +309,28 @@ impl<'p, 'l> Tiles<'p, 'l> {
     }
 
     /// One read of a tile by all clusters of a wave at one step. Returns the level that the tile came from.
-    fn read(&mut self, same: &[TileRequest], groups_by: &[Group], when: When, sum: &mut Bytes) -> Level {
-        let union = (same.len() > 1).then(|| {
-            let ids = |w: &TileRequest| groups_by[w.group as usize].ids.iter().copied();
-            let mut all: Vec<i64> = same.iter().flat_map(ids).collect();
-            all.sort_unstable();
-            self.crowds(&all)
-        });
+    fn read(
+        &mut self,
+        same: &[TileRequest],
+        (groups_by, unions): (&[Group], &mut Unions),
+        when: When,
+        sum: &mut Bytes,
+    ) -> Level {
+        let crowds: &[Crowd] = match same {
+            [one] => &groups_by[one.group as usize].crowds,
+            _ => {
+                // The same groups meet step after step.
+                let key: SmallVec<[u32; 8]> = same.iter().map(|w| w.group).collect();
+                unions.entry(key).or_insert_with_key(|key| {
+                    let ids = |group: &u32| groups_by[*group as usize].ids.iter().copied();
+                    let mut all: Vec<i64> = key.iter().flat_map(ids).collect();
+                    all.sort_unstable();
+                    self.crowds(&all)
+                })
+            }
+        };
         let mut level = Level::Near;
-        for crowd in union.as_deref().unwrap_or(&groups_by[same[0].group as usize].crowds) {
+        for crowd in crowds {
             let TileRequest { tile, bytes, along, split, .. } = same[0];
             let from = self.caches.read(crowd.cache, tile, bytes * along, sum);
             let when = match when {
@@ -320,25 +363,31 @@ impl<'p, 'l> Tiles<'p, 'l> {
     }
 
     /// The part of a tile inside its matrix; `None` where nothing is inside.
-    fn request(&mut self, group: u32, footprint: &Footprint, (elements, apart): (bool, bool)) -> Option<TileRequest> {
-        let o = &self.prog.objects[footprint.obj as usize];
-        let corner = if elements { footprint.at } else { [footprint.at[0] * o.block[0], footprint.at[1] * o.block[1]] };
+    fn request(&mut self, group: u32, t: &GlobalTile, (elements, apart): (bool, bool)) -> Option<TileRequest> {
+        let o = &self.prog.objects[t.obj as usize];
+        let corner = if elements { t.at } else { [t.at[0] * o.block[0], t.at[1] * o.block[1]] };
         let along = |(from, to): (i64, i64), corner: i64, size: i64| (corner + to).min(size) - (corner + from);
-        let (rows, cols) = (along(footprint.rows, corner[0], o.rows), along(footprint.cols, corner[1], o.cols));
+        let (rows, cols) = (along(t.rows, corner[0], o.rows), along(t.cols, corner[1], o.cols));
         if rows <= 0 || cols <= 0 {
             return None;
         }
-        let bytes = o.bytes_of(rows * cols) as u32;
-        // A row can be shorter than one DRAM access. A read then also fetches its neighbors along the row; a write does
-        // not.
-        let row = (bytes as i64 / rows).max(1);
-        let along = if apart || row >= self.burst { 1 } else { self.burst / row };
-        let at = [footprint.at[0], footprint.at[1].div_euclid(along)];
-        let next = self.names.len() as u32;
-        let tile = *self.names.entry((footprint.obj, at, footprint.rows, footprint.cols)).or_insert(next);
-        let split = row < self.line && self.ahead[footprint.obj as usize] >= 2;
+        let size = Size { obj: t.obj, rows, cols, apart };
+        let Parts { bytes, row, along } = match self.last {
+            Some((last, parts)) if last == size => parts,
+            _ => {
+                let bytes = o.bytes_of(rows * cols) as u32;
+                // A row can be shorter than one DRAM access. A read then also fetches its neighbors along the row; a
+                // write does not.
+                let row = (bytes as i64 / rows).max(1);
+                Parts { bytes, row, along: if apart || row >= self.burst { 1 } else { self.burst / row } }
+            }
+        };
+        self.last = Some((size, Parts { bytes, row, along }));
+        let column = if along == 1 { t.at[1] } else { t.at[1].div_euclid(along) };
+        let tile = self.names.number((t.obj, t.rows, t.cols), [t.at[0], column], o);
+        let split = row < self.line && self.ahead[t.obj as usize] >= 2;
         self.parts |= split;
-        Some(TileRequest { tile, group, bytes, along: along as u32, obj: footprint.obj, at: footprint.at, split })
+        Some(TileRequest { tile, group, bytes, along: along as u32, obj: t.obj, at: t.at, split })
     }
 }
 
