@@ -16,6 +16,7 @@ mod effects_of;
 mod emit;
 mod exits;
 mod exprs;
+mod far;
 mod flat;
 mod gather;
 mod issue;
