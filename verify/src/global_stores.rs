@@ -246,7 +246,7 @@ fn walk(prog: &Program, rules: Rules) -> Walked {
             return Walked::Not("its coordinates depend on values from memory".into());
         };
         for t in route.copies.iter().filter(|t| t.store) {
-            let Some(footprint) = walker.footprint(id, t) else { continue };
+            let Some(footprint) = walker.footprint(id, t, route.vars(t)) else { continue };
             if walker.by_elements(t) {
                 return Walked::Not("its coordinates count elements and have no simple form".into());
             }
