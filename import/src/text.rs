@@ -85,6 +85,7 @@ fn body(p: &Program, s: &mut String) {
             }
             Instr::Only(who, to) => {
                 let words = match who {
+                    Executors::Warps(w) if w.count_ones() == 1 => format!("warp {}:", warps(*w)),
                     Executors::Warps(w) => format!("warps {}:", warps(*w)),
                     Executors::Elected => "elect:".into(),
                     Executors::Cta(e) => format!("cta {}:", expr(p, e)),

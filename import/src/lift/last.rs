@@ -2,7 +2,8 @@
 //!
 //! A loop goes on as long as `y(i) >= 0` holds, and compares `x(i) >= 0` in its body, where `x(i) >= y(i + 1)` for every
 //! launch. In each iteration but the last one, the loop goes on, so `y(i + 1) >= 0`, and the comparison holds. In the last
-//! iteration it is a value of the launch: both outcomes are proved.
+//! iteration it is a value of the launch: both outcomes are proved. Where `x(i) >= y(i)`, the comparison always holds: a last
+//! iteration that the loop leaves at its end stands behind the loop, with nodes of its own.
 
 use std::collections::BTreeSet;
 
@@ -36,6 +37,9 @@ fn in_loop(s: &mut Shared<'_>, h: u32, count: Term, body: Vec<Merged>) -> Vec<Me
     goes_on(&s.arena, count, 0, &mut stays);
     let i = s.arena.atom(Atom::Counter(h));
     let any = s.arena.atom(Atom::Counter(u32::MAX));
+    let in_all: Vec<Term> = stays.iter().filter(|(_, behind)| *behind == 0).map(|(y, _)| *y).collect();
+    let of_i = FxHashMap::from_iter([(any, i)]);
+    let in_all: Vec<Term> = in_all.into_iter().map(|y| s.arena.replace(y, &of_i, &mut FxHashMap::default())).collect();
     // What holds in each iteration but the last one.
     for (y, behind) in &mut stays {
         let next = s.arena.plus(i, 1 - *behind);
@@ -51,6 +55,10 @@ fn in_loop(s: &mut Shared<'_>, h: u32, count: Term, body: Vec<Merged>) -> Vec<Me
             let more = s.arena.sub(args[0], y);
             s.arena.range(more).0 >= 0
         };
+        if in_all.iter().any(|y| implies(s, *y)) {
+            with.insert(t, s.arena.int(1));
+            continue;
+        }
         if !stays.iter().any(|(y, _)| implies(s, *y)) {
             continue;
         }

@@ -17,6 +17,7 @@ mod effects_of;
 mod emit;
 mod exits;
 mod exprs;
+mod far;
 mod flat;
 mod gather;
 mod issue;

@@ -9,6 +9,7 @@ mod cluster;
 mod copies;
 mod counters;
 mod coverage;
+mod far;
 mod fences;
 mod global;
 mod lanes;
