@@ -27,6 +27,8 @@ pub struct Request {
     pub launch: Launch,
     /// A launch file (.json) of a compiled kernel.
     pub launch_file: Option<PathBuf>,
+    /// The disassembly of a compiled kernel (`nvdisasm -c` or `cuobjdump -sass`), for a run.
+    pub sass: Option<PathBuf>,
     /// Whether to bind the values of the launch to a compiled kernel. A run needs them; a proof is for every launch.
     pub bind_launch: bool,
     /// Fence rules with other levels than the scenario's.
@@ -56,6 +58,7 @@ impl Request {
             entry: None,
             launch: Launch::default(),
             launch_file: None,
+            sass: None,
             bind_launch: false,
             fences: Vec::new(),
             fidelity: None,
@@ -82,6 +85,7 @@ impl Request {
             entry: self.entry.clone(),
             launch: self.launch.clone(),
             launch_file: self.launch_file.clone(),
+            sass: self.sass.clone(),
             fences: self.fences.clone(),
             ..Request::named(&self.scenario)
         }

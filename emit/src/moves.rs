@@ -23,6 +23,9 @@ impl<T: Target> Writer<'_, T> {
                 self.chunks_from(at.lane, format!("{to} = {};", T::ldg(&at.global)));
                 Ok(())
             }
+            MoveKind::Sts if matches!(op, Op::Move { signals: Some(_), .. }) => {
+                self.unsupported(pc, crate::writer::ASYNC_STORE)
+            }
             MoveKind::Sts => self.sts(pc, src, dst, *crew, *dequant),
             MoveKind::Lds => self.lds(pc, src, dst, *dequant),
             MoveKind::Store => self.store(pc, src, dst, *crew),

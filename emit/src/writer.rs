@@ -12,6 +12,12 @@ use crate::{Unsupported, expr, tree};
 
 /// The refusal of a kernel with counters.
 pub(crate) const COUNTER: &str = "counters in global memory are simulated and verified, and not emitted yet";
+/// The refusal of a kernel with states of mbarriers.
+pub(crate) const STATE: &str = "states of mbarriers are simulated and verified, and not emitted yet: `wait b for p` is";
+/// The refusal of a store that completes bytes on an mbarrier.
+pub(crate) const ASYNC_STORE: &str = "`sts ... signals` is simulated and verified, and not emitted yet";
+/// The refusal of a kernel with `arrive ... drop`.
+pub(crate) const DROP: &str = "`arrive ... drop` is simulated and verified, and not emitted yet";
 /// The refusal of a cooperative launch.
 const COOPERATIVE: &str = "a cooperative launch is simulated and verified, and not emitted yet";
 

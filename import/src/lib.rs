@@ -43,5 +43,6 @@
 pub mod flow;
 pub mod lift;
 pub mod ptx;
+pub mod sass;
 pub mod symbolic;
 pub mod text;

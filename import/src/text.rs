@@ -216,10 +216,14 @@ fn operation(p: &Program, op: &Op) -> String {
         Op::Wait(q, n) => format!("wait {} <= {}", format!("{q:?}").to_lowercase(), expr(p, n)),
         Op::Init(list) => format!("init {}", names(p, list)),
         Op::Inval(list) => format!("inval {}", names(p, list)),
-        Op::Arrive { bar: b, count, expect, relaxed, cluster, .. } => {
+        Op::Arrive { bar: b, count, expect, relaxed, cluster, drop, state, .. } => {
             let expect = expect.as_ref().map_or(String::new(), |e| format!(" expect {}", expr(p, e)));
             let count = if *count == Expr::Const(1) { String::new() } else { format!(" count {}", expr(p, count)) };
-            let more = format!("{}{}", if *relaxed { " relaxed" } else { "" }, if *cluster { " cluster" } else { "" });
+            let words = [(*relaxed, " relaxed"), (*cluster, " cluster"), (*drop, " drop")];
+            let mut more: String = words.into_iter().filter(|(on, _)| *on).map(|(_, word)| word).collect();
+            if let Some(s) = state {
+                more += &format!(" state {s}");
+            }
             format!("arrive {}{expect}{count}{more}", bar(p, b))
         }
         Op::Expect { bar: b, bytes } => format!("expect {} {}", bar(p, b), expr(p, bytes)),
@@ -227,6 +231,7 @@ fn operation(p: &Program, op: &Op) -> String {
         Op::MbarWait { bar: b, phase } => match phase {
             Phase::Absolute(e) => format!("wait {} for {}", bar(p, b), expr(p, e)),
             Phase::Parity(e) => format!("wait {} parity {}", bar(p, b), expr(p, e)),
+            Phase::State(s) => format!("wait {} state {s}", bar(p, b)),
         },
         Op::Barrier(_) => "barrier".into(),
         Op::Named { bar, threads, sync, .. } => {
@@ -306,9 +311,12 @@ pub fn explain(l: &Lifted) -> String {
         let _ = writeln!(s, "  {}: {} stages, {} arrivals a phase", b.name, b.stages, b.count);
     }
     for (pc, i) in p.code.iter().enumerate() {
-        if let Instr::Op { op: Op::MbarWait { bar: b, phase: Phase::Parity(e) | Phase::Absolute(e) }, .. } = i {
-            let _ = writeln!(s, "    line {}: wait {} parity {}", p.site(pc as u32).line, bar(p, b), expr(p, e));
-        }
+        let Instr::Op { op: Op::MbarWait { bar: b, phase }, .. } = i else { continue };
+        let phase = match phase {
+            Phase::Parity(e) | Phase::Absolute(e) => format!("parity {}", expr(p, e)),
+            Phase::State(s) => format!("state {s}"),
+        };
+        let _ = writeln!(s, "    line {}: wait {} {phase}", p.site(pc as u32).line, bar(p, b));
     }
     for b in &p.named {
         let _ = writeln!(s, "  {}: number {}", b.name, b.first);

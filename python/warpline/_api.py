@@ -77,6 +77,8 @@ def run(kernel: Kernel, **options: Unpack[RunOptions]) -> Run:
     - `shared`: bytes of shared memory beyond those of the text. Kernels of Triton, and of TileLang before its cache, bring
       their own.
     - `registers`: registers of a thread. Kernels of Triton, and of CuTe DSL with `--keep-cubin`, bring their own.
+    - `sass`: the disassembly, as text or path (`nvdisasm -c`, `cuobjdump -sass`, or `kernel.asm["sass"]` of Triton). The
+      run takes its registers and the order of its loads from it.
     """
     return _answer(Run, question("run", kernel, **options))
 

@@ -43,6 +43,7 @@ class RunOptions(ProofOptions, total=False):
     args: Union[None, Mapping[int, Union[int, float]], Sequence[Any]]
     shared: Optional[int]
     registers: Optional[int]
+    sass: Union[None, str, "os.PathLike[str]"]
     fidelity: Optional[str]
     clock: Optional[str]
     max_events: Optional[int]
@@ -121,6 +122,7 @@ def question(
     args: Union[None, Mapping[int, Union[int, float]], Sequence[Any]] = None,
     shared: Optional[int] = None,
     registers: Optional[int] = None,
+    sass: Union[None, str, "os.PathLike[str]"] = None,
     fidelity: Optional[str] = None,
     clock: Optional[str] = None,
     max_events: Optional[int] = None,
@@ -168,6 +170,11 @@ def question(
     if launch:
         texts["launch.json"] = json.dumps(launch, indent=1)
         option("--launch", "launch.json")
+    if sass is not None:
+        named = os.fspath(sass)
+        if "\n" in named:
+            texts["kernel.sass"], named = named, "kernel.sass"
+        option("--sass", named)
     kernels = [this.name]
     if second is not None:
         other = _named(second, None)

@@ -399,7 +399,7 @@ pub(crate) enum Operation {
     Commit(ir::Queue),
     CommitUmma(Vec<Bar>),
     Wait(ir::Queue, Expr),
-    MbarWait { bar: Bar, parity: bool, phase: Expr },
+    MbarWait { bar: Bar, phase: AwaitedPhase },
     CpArrive { bar: Bar, noinc: bool },
     Init(Vec<Ident>),
     Inval(Vec<Ident>),
@@ -474,6 +474,17 @@ pub(crate) struct Move {
     pub multicast: Option<Expr>,
 }
 
+/// The phase that a wait on an mbarrier names.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum AwaitedPhase {
+    /// `for p`.
+    Number(Expr),
+    /// `parity e`.
+    Parity(Expr),
+    /// `state n`.
+    State(ir::StateId),
+}
+
 /// An arrival.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Arrive {
@@ -489,4 +500,8 @@ pub(crate) struct Arrive {
     pub relaxed: bool,
     /// Whether the arrival has cluster scope.
     pub cluster: bool,
+    /// Whether later phases need the arrival no longer.
+    pub drop: bool,
+    /// The state that the arrival returns.
+    pub state: Option<ir::StateId>,
 }

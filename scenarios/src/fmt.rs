@@ -136,7 +136,7 @@ fn space(tokens: &[Token], marks: &[Mark], text: &str, left: usize, right: usize
 }
 
 /// Words that an expression may follow. Any other name before `(` is a call.
-const BEFORE_EXPR: [&str; 33] = [
+const BEFORE_EXPR: [&str; 34] = [
     "and",
     "or",
     "not",
@@ -146,6 +146,7 @@ const BEFORE_EXPR: [&str; 33] = [
     "step",
     "for",
     "parity",
+    "state",
     "expect",
     "count",
     "batch",

@@ -76,6 +76,7 @@ pub const MNEMONICS: &[Mnemonic] = &[
     ),
     is("PTX", "mbarrier.inval", "inval b", ""),
     is("PTX", "mbarrier.arrive", "arrive b", "one arrival by every executing thread; `per warp` and `once` make fewer"),
+    is("PTX", "mbarrier.arrive_drop", "arrive b drop", "the phases behind the open one need these arrivals no longer"),
     is("PTX", "mbarrier.arrive.expect_tx", "arrive b expect bytes(x)", ""),
     is("PTX", "mbarrier.expect_tx", "expect b bytes(x)", ""),
     is("PTX", "mbarrier.try_wait", "wait b for p", "p is the absolute phase; `wait b parity e` has the raw bit"),

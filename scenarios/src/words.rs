@@ -119,7 +119,7 @@ pub(crate) const HEADS: [&str; 7] = ["for", "while", "if", "let", "var", "all", 
 const OTHER_HEADS: [&str; 8] = ["kernel", "else", "pipelined", "stage", "warp", "warps", "warpgroup", "warpgroups"];
 
 /// Words inside declarations, heads and operations.
-const CLAUSES: [&str; 60] = [
+const CLAUSES: [&str; 62] = [
     // Declarations.
     "auto",
     "manual",
@@ -179,6 +179,8 @@ const CLAUSES: [&str; 60] = [
     "ctas",
     "parity",
     "for",
+    "drop",
+    "state",
     "async.global",
     "mbarrier_init",
     "mbarrier_init.cluster",

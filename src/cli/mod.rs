@@ -130,6 +130,11 @@ pub struct LaunchArgs {
     #[arg(long, value_name = "FILE", help_heading = "Compiled kernels")]
     pub launch: Option<PathBuf>,
 
+    /// The disassembly of the kernel (the output of nvdisasm -c or cuobjdump -sass). A run takes its registers and the
+    /// order of its loads from it
+    #[arg(long, value_name = "FILE", help_heading = "Compiled kernels")]
+    pub sass: Option<PathBuf>,
+
     /// CTAs of the grid (132, 64x64, 8x8x16)
     #[arg(long, value_name = "XxYxZ", value_parser = grid, help_heading = "Compiled kernels")]
     pub grid: Option<Three>,
@@ -149,7 +154,13 @@ impl LaunchArgs {
             args: self.arg.iter().cloned().collect(),
             ..Launch::default()
         };
-        Request { entry: self.entry.clone(), launch, launch_file: self.launch.clone(), ..request }
+        Request {
+            entry: self.entry.clone(),
+            launch,
+            launch_file: self.launch.clone(),
+            sass: self.sass.clone(),
+            ..request
+        }
     }
 }
 

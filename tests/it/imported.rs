@@ -201,3 +201,62 @@ fn text_that_is_written_as_a_kernel_loads_again() {
     let read = warpline(&["import", &file, "-o", &dir.path().join("bytes.txt").display().to_string()]);
     assert_eq!(read.status, Status::Holds, "{}", read.err);
 }
+
+/// The second warp leaves a barrier, and the first one waits at it for the states of its arrivals.
+const STATES: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u32 k_param_0)
+.reqntid 64
+{
+	.reg .pred %p<6>;
+	.reg .b32 %r<8>;
+	.reg .b64 %rd<2>;
+	.shared .align 8 .b8 bar[8];
+	ld.param.u32 %r1, [k_param_0];
+	mov.u32 %r2, %tid.x;
+	mov.b32 %r3, bar;
+	setp.ne.s32 %p1, %r2, 0;
+	@%p1 bra $L1;
+	mbarrier.init.shared.b64 [%r3], 64;
+$L1:
+	bar.sync 0;
+	setp.lt.s32 %p2, %r2, 32;
+	@%p2 bra $L2;
+	mbarrier.arrive_drop.shared::cta.b64 _, [%r3];
+	ret;
+$L2:
+	mov.b32 %r4, 0;
+	setp.lt.s32 %p3, %r1, 1;
+	@%p3 bra $L5;
+$L3:
+	mbarrier.arrive.shared::cta.b64 %rd1, [%r3];
+$L4:
+	mbarrier.try_wait.shared::cta.b64 %p4, [%r3], %rd1;
+	@!%p4 bra $L4;
+	add.s32 %r4, %r4, 1;
+	setp.lt.s32 %p5, %r4, %r1;
+	@%p5 bra $L3;
+$L5:
+	ret;
+}
+";
+
+#[test]
+fn states_and_dropped_arrivals_are_written_and_read_again() {
+    let dir = TempDir::new();
+    let faulty = STATES.replace("arrive_drop", "arrive");
+    for (name, text, status) in [("right", STATES, Status::Holds), ("faulty", &faulty, Status::Violated)] {
+        let file = dir.write(&format!("{name}.ptx"), text);
+        let verified = warpline(&["verify", &file]);
+        assert_eq!(verified.status, status, "{}{}", verified.out, verified.err);
+        let out = dir.path().join(format!("{name}.pipe"));
+        let written = warpline(&["import", &file, "-o", &out.display().to_string()]);
+        assert_eq!(written.status, Status::Holds, "{}{}", written.out, written.err);
+        let kernel = std::fs::read_to_string(&out).expect("a kernel");
+        assert!(kernel.contains("state 0") && kernel.contains("drop") == (name == "right"), "{kernel}");
+        let again = warpline(&["verify", &out.display().to_string(), "--machine", "h200"]);
+        assert_eq!(again.status, status, "{}{}", again.out, again.err);
+    }
+}

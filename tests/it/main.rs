@@ -14,6 +14,7 @@ mod cli_files;
 mod compare;
 mod credible;
 mod device;
+mod disassembled;
 mod dispatched;
 mod docs;
 mod editors;

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::ir::{Executors, Instr, Op, Program};
+use warpline_sim::ir::{CounterAct, Executors, Instr, Op, Program};
 
 /// An operation of a warp.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ enum Item {
     Change(usize, u32, bool),
     /// A barrier of all threads.
     Barrier(Barrier),
-    /// Anything else, at which a warp may stop.
+    /// Anything else that may wait for another warp.
     Other,
 }
 
@@ -98,6 +98,18 @@ fn run(items: &[Item], phases: &BTreeSet<Barrier>, first: u32) -> Vec<Phase> {
     list
 }
 
+/// Whether an operation may wait for another warp. What a warp itself has in flight ends without the others. The lanes of a
+/// warp change its registers together: where some lanes wait for the others, these stand at another operation behind the
+/// same change.
+fn waits_for_others(op: &Op) -> bool {
+    match op {
+        Op::Counter { act, .. } => matches!(act, CounterAct::Wait(_)),
+        Op::Named { sync, .. } => *sync,
+        Op::MbarWait { .. } | Op::Barrier(_) | Op::ClusterWait | Op::TmemAlloc { .. } | Op::Mma { .. } => true,
+        _ => false,
+    }
+}
+
 /// Barriers that every warp passes equally often.
 fn common_barriers(items: &[Vec<Item>]) -> BTreeSet<Barrier> {
     let counts = |list: &Vec<Item>| {
@@ -151,10 +163,8 @@ fn items(prog: &Program, warp: u32) -> Result<Vec<Item>, usize> {
                     }
                 }
             }
-            // The lanes of a warp change its registers together. Where some wait here, the others stand at another
-            // operation behind the same change.
-            Instr::Op { op: Op::WarpSync | Op::Elect, .. } | Instr::Set(..) => {}
-            Instr::Op { .. } => list.push(Item::Other),
+            Instr::Op { op, .. } if waits_for_others(op) => list.push(Item::Other),
+            Instr::Op { .. } | Instr::Set(..) => {}
         }
     }
     for item in &mut list {

@@ -15,6 +15,7 @@ mod lowered;
 mod names;
 mod nearest;
 mod ptx;
+mod sass;
 mod second;
 mod subject;
 

@@ -13,7 +13,7 @@ use warpline_sim::ir::{Class, Dtype, Object, Program};
 use warpline_sim::report::Fidelity;
 
 use super::library::{Library, Place, Values};
-use super::{Subject, hint, launch, set_machine};
+use super::{Subject, hint, launch, sass, set_machine};
 use crate::error::{Error, Sources};
 use crate::request::{Request, Setting};
 use crate::verify::{ProofOptions, outcome_word, verify};
@@ -77,6 +77,8 @@ pub struct CompiledKernel {
     pub declared_shared: u64,
     /// For a run, why the program lacks the instructions between operations of the protocol, if it does.
     pub untimed: Option<String>,
+    /// What the run takes from the disassembly, in words, if the request has one.
+    pub assembled: Option<String>,
 }
 
 /// Lifts the compiled kernel that a request names to a program.
@@ -98,7 +100,8 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     let module = ptx::read(&text).map_err(bad)?;
     let found = entry_of(&module, file, entry)?;
     let launch = launch::launch(request, found)?;
-    let launch = Launch { timed: request.bind_launch && launch.grid.is_some(), ..launch };
+    let mut launch = Launch { timed: request.bind_launch && launch.grid.is_some(), ..launch };
+    let assembled = if launch.timed { sass::with_sass(request, found, &mut launch)? } else { None };
     let timed = launch.timed.then(|| lift::lift(&module, found, file, &text, &launch));
     let untimed = timed.as_ref().and_then(|t| t.as_ref().err().map(|e| format!("line {}: {}", e.line, e.message)));
     let lifted = match timed {
@@ -107,7 +110,7 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     };
     let params = found.params.clone();
     let declared_shared = module.shared.iter().chain(&found.shared).map(|v| v.bytes).sum();
-    Ok(CompiledKernel { lifted, sources, target: module.target, launch, params, declared_shared, untimed })
+    Ok(CompiledKernel { lifted, sources, target: module.target, launch, params, declared_shared, untimed, assembled })
 }
 
 /// The entry of a name, or the only one.
@@ -191,7 +194,10 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         let chosen =
             if machine.is_some() { "--machine named the machine" } else { "the machine is one of that target" };
         let charged = match &kernel.untimed {
-            None => CHARGED.to_string(),
+            None => {
+                let schedule = kernel.assembled.as_deref().unwrap_or(UNKNOWN_SCHEDULE);
+                format!("{CHARGED} {schedule} Races are not looked for: `verify` does that")
+            }
             Some(why) => format!("{NOT_CHARGED} ({why})"),
         };
         let note = format!("the PTX is for {}, and {chosen}. {charged}", kernel.target);
@@ -269,8 +275,10 @@ pub fn kernel_text(request: &Request) -> Result<String, Error> {
 }
 
 /// The source of the time of a compiled kernel.
-const CHARGED: &str = "Instructions are those of the PTX, by class, and addresses those of the launch. The assembler's \
-                       schedule and spills are not known. Races are not looked for: `verify` does that";
+const CHARGED: &str = "Instructions are those of the PTX, by class, and addresses those of the launch.";
+
+/// What a run does not know without a disassembly.
+const UNKNOWN_SCHEDULE: &str = "The assembler's schedule and spills are not known.";
 
 /// Costs that the time of a compiled kernel does not contain where its instructions cannot be followed.
 const NOT_CHARGED: &str = "Only copies, waits, barriers, accesses to shared memory, `wgmma` and `tcgen05` have a time: instructions \

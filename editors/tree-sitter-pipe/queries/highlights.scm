@@ -34,7 +34,7 @@
 ["auto" "manual" "group" "counter" "swizzle" "pieces" "overlay" "on" "any" "per" "run" "stages" "schedule" "via"
  "producers" "unrolled" "guarded" "order" "async" "takes" "lands" "x" "uses" "batch" "dequant" "masked" "signals"
  "multicast" "noinc" "none" "device" "sync" "inc" "dec" "before" "after" "pair" "count" "thread" "once" "ctas"
- "parity" "async.global" "mbarrier_init" "mbarrier_init.cluster"] @attribute
+ "parity" "drop" "state" "async.global" "mbarrier_init" "mbarrier_init.cluster"] @attribute
 
 (order) @attribute
 

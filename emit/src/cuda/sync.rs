@@ -156,7 +156,11 @@ impl Writer<'_> {
                     self.line(format!("{guard}for (int s = 0; s < {stages}; s++) {call};"));
                 }
             }
-            Op::Arrive { bar, per, count, expect, relaxed, cluster } => {
+            Op::Arrive { state: Some(_), .. } | Op::MbarWait { phase: Phase::State(_), .. } => {
+                return self.unsupported(pc, crate::writer::STATE);
+            }
+            Op::Arrive { drop: true, .. } => return self.unsupported(pc, crate::writer::DROP),
+            Op::Arrive { bar, per, count, expect, relaxed, cluster, .. } => {
                 self.arrive(bar, *per, count, expect.as_ref(), (*relaxed, *cluster));
             }
             Op::Expect { bar, bytes } => {
@@ -167,8 +171,7 @@ impl Writer<'_> {
                     |a| format!("{guard}wl::expect_remote({a}, {bytes});"),
                 );
             }
-            Op::MbarWait { bar, phase } => {
-                let (Phase::Absolute(e) | Phase::Parity(e)) = phase;
+            Op::MbarWait { bar, phase: Phase::Absolute(e) | Phase::Parity(e) } => {
                 let (address, phase) = (self.bar_address(bar), self.c(e));
                 let index = format!("{} + ({})", self.layout.first[bar.bar as usize], self.c(&bar.stage));
                 self.line(format!("wl::wait<(CLUSTER > 1)>(a, {pc}, {address}, {index}, {phase});"));

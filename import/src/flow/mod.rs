@@ -65,13 +65,21 @@ pub fn ending(i: &Inst) -> Ending {
     }
 }
 
+/// The instructions that branches lead to. Labels of debug information (`$L__tmp47`) are no targets.
+fn targets(entry: &Entry) -> impl Iterator<Item = usize> + '_ {
+    let branches = entry.code.iter().filter(|i| ending(i) == Ending::Branch).filter_map(|i| i.args.first());
+    let branches = branches.filter_map(|a| if let Arg::Label(l) = a { Some(*l) } else { None });
+    let all = branches.chain(entry.tables.values().flatten().copied());
+    all.filter_map(|l| entry.labels.get(l as usize).copied().flatten())
+}
+
 impl Flow {
     /// The control flow of an entry.
     pub fn of(entry: &Entry) -> Result<Flow, Error> {
         let n = entry.code.len();
         let mut starts = vec![false; n + 1];
         starts[0] = true;
-        entry.labels.iter().flatten().for_each(|at| starts[*at] = true);
+        targets(entry).for_each(|at| starts[at] = true);
         for (i, inst) in entry.code.iter().enumerate() {
             starts[i + 1] |= ending(inst) != Ending::Falls;
         }

@@ -3,7 +3,7 @@
 use crate::ptx::{Error, Inst};
 
 use super::slice::writes;
-use super::tree::{Effect, Run, Touch};
+use super::tree::{Run, Touch};
 use super::values::bytes_of;
 use super::walk::Walk;
 
@@ -48,6 +48,6 @@ impl Walk<'_, '_> {
         runs.extend(somewhere);
         runs.sort_unstable();
         runs.dedup();
-        self.push(at, 0, Effect::Touch(Touch::Atomic, runs))
+        self.access(at, i, Touch::Atomic, runs, None)
     }
 }

@@ -40,12 +40,12 @@ pub(super) fn addresses(a: &Arena, t: Term) -> Option<Vec<i64>> {
     Some(list)
 }
 
-/// Arrays for the barriers with these counts that are used at these addresses. An error is an address that is not a
-/// barrier.
-pub(super) fn arrays(counts: &BTreeMap<i64, u32>, uses: &[Vec<i64>]) -> Result<Vec<Barriers>, i64> {
+/// Arrays for the barriers with these counts that are used at these addresses, which are barriers. An error has the
+/// barriers that uses join and that form no array.
+pub(super) fn arrays(counts: &BTreeMap<i64, u32>, uses: &[Vec<i64>]) -> Result<Vec<Barriers>, Vec<i64>> {
     let at: Vec<i64> = counts.keys().copied().collect();
     let mut group: Vec<usize> = (0..at.len()).collect();
-    let index = |x: i64| at.binary_search(&x).map_err(|_| x);
+    let index = |x: i64| at.binary_search(&x).map_err(|_| vec![x]);
     for list in uses {
         let mut first = None;
         for x in list {
@@ -68,7 +68,7 @@ pub(super) fn arrays(counts: &BTreeMap<i64, u32>, uses: &[Vec<i64>]) -> Result<V
         let stride = members.get(1).map_or(8, |x| x - members[0]);
         if members.windows(2).any(|w| w[1] - w[0] != stride) || members.iter().any(|x| counts[x] != counts[&members[0]])
         {
-            return Err(members[0]);
+            return Err(members);
         }
         out.push(Barriers { base: at[i], stride, stages: members.len() as u32, count: counts[&at[i]] });
     }

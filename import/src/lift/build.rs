@@ -10,7 +10,7 @@ use crate::symbolic::{Arena, Atom, Node, Term};
 
 use super::barriers::{Barriers, addresses, arrays, unrolled};
 use super::cases::{MOST, Outcome, Wanted};
-use super::effects_of::terms_of;
+use super::effects_of::{barrier_of, terms_of};
 use super::emit::{Done, Emit};
 use super::exprs::Names;
 use super::gather::gather;
@@ -122,6 +122,7 @@ fn program(
     let tree = unrolled(&mut s, tree);
     let tree = if launch.timed { gather(&mut s, tree) } else { tree };
     let tree = super::flat::unflattened(&mut s, tree);
+    let tree = super::last::decided(&mut s, tree);
     let tree = without_unread(&s, tree);
     let tree = super::skipped::without_skipped(&mut s, tree);
     let assumed = s.assumed.clone();
@@ -140,6 +141,8 @@ fn program(
     let tree = without_unread(&s, tree);
     let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
     let tree = without_unread(&s, tree);
+    note_points(&mut s.arena, &tree);
+    let tree = super::selected::separated(&mut s, tree);
     note_points(&mut s.arena, &tree);
     let plan = plan(&s, &tree, n)?;
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
@@ -307,17 +310,9 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
                 bad = bad.take().or(Some((at, format!("which barrier is initialised is not known: {}", a.show(*bar)))))
             }
         },
-        Effect::Arrive { bar, .. }
-        | Effect::Expect { bar, .. }
-        | Effect::CopyArrive(bar, _)
-        | Effect::Wait(bar, _)
-        | Effect::TensorCommit { bar, .. } => {
-            uses.push((at, *bar));
-        }
-        Effect::BulkLoad { bar, .. } => uses.push((at, *bar)),
         Effect::Bar(id, n, sync) if *id != 0 || *n != threads || !sync => drop(named.insert(*id)),
         Effect::Wgmma { acc, n, .. } => drop(accumulators.insert((*acc, *n))),
-        _ => {}
+        e => uses.extend(barrier_of(e).map(|bar| (at, bar))),
     });
     if let Some((at, message)) = bad {
         return Err(at_inst(s, at, message, "a barrier at a known address"));
@@ -335,8 +330,11 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
         }
         lists.push(list);
     }
-    let barriers = arrays(&counts, &lists).map_err(|x| {
-        at_inst(s, 0, format!("the barriers from address {x} on form no array"), "barriers at equal distances")
+    let barriers = arrays(&counts, &lists).map_err(|group| {
+        let of_group = |(_, list): &(&(usize, Term), &Vec<i64>)| list.len() > 1 && group.contains(&list[0]);
+        let at = uses.iter().zip(&lists).find(of_group).map_or(0, |((at, _), _)| *at);
+        let message = format!("the barriers from address {} on form no array", group[0]);
+        at_inst(s, at, message, "barriers at equal distances")
     })?;
     let mut runs: Vec<(Term, u32)> = Vec::new();
     let mut places: BTreeMap<Term, usize> = BTreeMap::new();
@@ -382,7 +380,7 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
 /// The bytes of shared memory that an operation accesses.
 pub(super) fn touched(e: &Effect, at: usize, loads: &Sizes, stores: &BTreeMap<(usize, Term), u32>) -> Vec<(Term, u32)> {
     match e {
-        Effect::Touch(_, runs) => runs.clone(),
+        Effect::Touch(_, runs) | Effect::Far { runs, .. } => runs.clone(),
         Effect::BulkLoad { to, bar, .. } => vec![(*to, loads.get(&(at, *to, *bar)).copied().unwrap_or(0))],
         Effect::BulkStore { from, .. } => vec![(*from, stores.get(&(at, *from)).copied().unwrap_or(0))],
         Effect::Wgmma { a, b, .. } => a.iter().flatten().chain(b).copied().collect(),

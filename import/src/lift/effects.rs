@@ -4,7 +4,8 @@ use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::Term;
 
 use super::sizes::TENSOR_MAP;
-use super::tree::{Effect, Fence, Kind, Node, Stream, Touch, Val};
+use super::states::waits_for_state;
+use super::tree::{Effect, Fence, Stream, Touch, Val};
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
@@ -26,7 +27,7 @@ impl Walk<'_, '_> {
             }
             "st" => {
                 if i.has("async") {
-                    return Err(self.unknown(i));
+                    return self.async_store(at, i, Touch::Write).map(|()| true);
                 }
                 let v = self.address(i.arg(0))?;
                 if self.is_shared(i, &v) {
@@ -42,6 +43,9 @@ impl Walk<'_, '_> {
             }
             "stmatrix" => self.touches(at, i, Touch::Write)?,
             "red" | "atom" | "multimem" => {
+                if i.op == "red" && i.has("async") {
+                    return self.async_store(at, i, Touch::Atomic).map(|()| true);
+                }
                 let n = if i.op == "red" { 0 } else { 1 };
                 let v = self.address(i.args.get(n).unwrap_or(&Arg::Sink))?;
                 let shared = self.is_shared(i, &v);
@@ -162,10 +166,7 @@ impl Walk<'_, '_> {
             return Ok(true);
         }
         if i.has("cluster") {
-            // A relaxed arrival releases only what `fence.mbarrier_init` covers. If the warp did only initializations
-            // before, the fence covers all of it.
-            let relaxed = i.has("relaxed") && !self.only_inits();
-            let e = if i.has("arrive") { Effect::ClusterArrive(relaxed) } else { Effect::ClusterWait };
+            let e = if i.has("arrive") { Effect::ClusterArrive(i.has("relaxed")) } else { Effect::ClusterWait };
             self.push(at, 0, e)?;
             return Ok(true);
         }
@@ -190,36 +191,6 @@ impl Walk<'_, '_> {
         }
         self.push(at, 0, Effect::Bar(id, threads, !i.has("arrive")))?;
         Ok(!red)
-    }
-
-    /// Whether the warp has only initialized barriers so far, and executed the fence for it.
-    fn only_inits(&self) -> bool {
-        let all =
-            |list: &[Node], f: &dyn Fn(&Effect) -> bool| list.iter().all(|n| matches!(&n.kind, Kind::Op(_, e) if f(e)));
-        let inits = |e: &Effect| {
-            matches!(
-                e,
-                Effect::Init(..)
-                    | Effect::Fence(_)
-                    | Effect::WarpSync
-                    | Effect::Elect
-                    | Effect::Regs(..)
-                    | Effect::Work(_)
-                    // All threads of the cluster meet at these, so nobody learns more by way of this warp.
-                    | Effect::ClusterArrive(_)
-                    | Effect::ClusterWait
-            )
-        };
-        let fenced = |e: &Effect| !matches!(e, Effect::Fence(Fence::Init));
-        // A cluster barrier with release orders all operations before it.
-        let met = |n: &Node| matches!(n.kind, Kind::Op(_, Effect::ClusterWait));
-        let ordered = self.nodes.iter().rev().find_map(|n| match n.kind {
-            Kind::Op(_, Effect::ClusterArrive(relaxed)) => Some(!relaxed),
-            _ => None,
-        });
-        let from = self.nodes.iter().rposition(met).filter(|_| ordered == Some(true)).map_or(0, |i| i + 1);
-        let nodes = &self.nodes[from..];
-        self.outer.is_empty() && self.frames.is_empty() && all(nodes, &inits) && !all(nodes, &fenced)
     }
 
     fn fence(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
@@ -267,52 +238,7 @@ impl Walk<'_, '_> {
                 let (bar, cta) = self.s.remote(bar);
                 self.push(at, 0, Effect::Expect { bar, bytes, cta })?;
             }
-            "arrive" => {
-                if i.has("noComplete") {
-                    self.s.assume(i.line, "an arrival that must not complete its phase (`.noComplete`) does not");
-                }
-                let one = self.s.arena.int(1);
-                let extra = match i.args.get(mem + 1) {
-                    Some(a) => Some(self.same(i, a, "count")?),
-                    None => None,
-                };
-                let expects = i.has("expect_tx");
-                let expect = extra.filter(|_| expects);
-                let count = extra.filter(|_| !expects).unwrap_or(one);
-                let v = self.address(&address)?;
-                // Each lane may signal another CTA's barrier.
-                let lanes = self.lanes;
-                for (n, (t, mask)) in by_value(&v, lanes).into_iter().enumerate() {
-                    if self.dry == 0 && self.opaque(t) {
-                        self.same(i, &address, "address")?;
-                    }
-                    self.lanes = mask;
-                    let (bar, cta) = self.s.remote(t);
-                    let scoped = ["cta", "gpu", "sys", "cluster"].iter().any(|s| i.has(s));
-                    if cta.is_some() && !scoped {
-                        self.s.assume(
-                            i.line,
-                            "an arrival on another CTA's barrier that names no scope is of cluster scope",
-                        );
-                    }
-                    let e = Effect::Arrive {
-                        bar,
-                        count,
-                        expect,
-                        cta,
-                        relaxed: i.has("relaxed"),
-                        cluster: !scoped || i.has("cluster") || i.has("gpu") || i.has("sys"),
-                        in_step: !self.apart && mask.count_ones() == 1 && mask != 1,
-                    };
-                    self.push(at, n as u8, e)?;
-                }
-                self.lanes = lanes;
-                if mem > 0 {
-                    let v = self.s.arena.opaque(format!("the state that line {} returns", i.line));
-                    self.set_arg(i.arg(0), Val::Uni(v));
-                }
-            }
-            "try_wait" | "test_wait" if !i.has("parity") => return Err(self.state_wait(i)),
+            "arrive" | "arrive_drop" => self.arrive(at, i, mem)?,
             "try_wait" | "test_wait" => {
                 self.ordered(i)?;
                 // Outside of a loop that repeats it, the poll may fail: the code after it must wait.
@@ -338,10 +264,6 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn state_wait(&self, i: &Inst) -> Error {
-        self.s.error(i, "waits for a state are not supported yet", "waits for a parity")
-    }
-
     /// An error for a wait that orders nothing: every wait of the program acquires.
     fn ordered(&self, i: &Inst) -> Result<(), Error> {
         match i.has("relaxed") {
@@ -353,8 +275,10 @@ impl Walk<'_, '_> {
     /// The wait that a polling loop implements.
     pub(super) fn wait(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         self.ordered(i)?;
-        if !i.has("parity") {
-            return Err(self.state_wait(i));
+        if waits_for_state(i) {
+            let bar = self.same(i, i.arg(1), "address")?;
+            let state = self.awaited(i)?;
+            return self.push(at, 0, Effect::WaitState(bar, state));
         }
         let (bar, parity) = (self.same(i, i.arg(1), "address")?, self.same(i, i.arg(2), "parity")?);
         let two = self.s.arena.int(2);
@@ -372,7 +296,7 @@ impl Walk<'_, '_> {
 }
 
 /// The values of an operand in some lanes, in the order of their first lanes, each with a mask of its lanes.
-fn by_value(v: &Val, lanes: u32) -> Vec<(Term, u32)> {
+pub(super) fn by_value(v: &Val, lanes: u32) -> Vec<(Term, u32)> {
     let mut groups: Vec<(Term, u32)> = Vec::new();
     for l in (0..32).filter(|l| lanes >> l & 1 == 1) {
         match groups.iter_mut().find(|(t, _)| *t == v.at(l)) {

@@ -9,6 +9,9 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
     let runs = |l: Vec<Run>, f: &mut dyn FnMut(Term) -> Term| l.into_iter().map(|(t, n)| (f(t), n)).collect::<Vec<_>>();
     match e {
         Effect::Touch(how, l) => Effect::Touch(how, runs(l, f)),
+        Effect::Far { what, runs: l, cta, bar } => {
+            Effect::Far { what, runs: runs(l, f), cta: cta.map(&mut *f), bar: bar.map(&mut *f) }
+        }
         Effect::BulkLoad { to, bar, bytes, multicast, cta } => Effect::BulkLoad {
             to: f(to),
             bar: f(bar),
@@ -19,7 +22,7 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
         Effect::BulkStore { from, bytes } => Effect::BulkStore { from: f(from), bytes: bytes.map(f) },
         Effect::Init(a, b) => Effect::Init(f(a), f(b)),
         Effect::Inval(a) => Effect::Inval(f(a)),
-        Effect::Arrive { bar, count, expect, cta, relaxed, cluster, in_step } => Effect::Arrive {
+        Effect::Arrive { bar, count, expect, cta, relaxed, cluster, in_step, drop, state } => Effect::Arrive {
             bar: f(bar),
             count: f(count),
             expect: expect.map(&mut *f),
@@ -27,10 +30,13 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
             relaxed,
             cluster,
             in_step,
+            drop,
+            state,
         },
         Effect::Expect { bar, bytes, cta } => Effect::Expect { bar: f(bar), bytes: f(bytes), cta: cta.map(f) },
         Effect::CopyArrive(a, n) => Effect::CopyArrive(f(a), n),
         Effect::Wait(a, b) => Effect::Wait(f(a), f(b)),
+        Effect::WaitState(a, s) => Effect::WaitState(f(a), s),
         Effect::Wgmma { a, b, acc, n, k } => Effect::Wgmma { a: a.map(|l| runs(l, f)), b: runs(b, f), acc, n, k },
         Effect::TensorLoad(l) => Effect::TensorLoad(runs(l, f)),
         Effect::TensorStore(l) => Effect::TensorStore(runs(l, f)),
@@ -68,4 +74,35 @@ pub(super) fn terms_of(e: &Effect) -> Vec<Term> {
         t
     });
     list
+}
+
+/// The barrier that an effect uses, other than to initialize it.
+pub(super) fn barrier_of(e: &Effect) -> Option<Term> {
+    match e {
+        Effect::Arrive { bar, .. }
+        | Effect::Expect { bar, .. }
+        | Effect::CopyArrive(bar, _)
+        | Effect::Wait(bar, _)
+        | Effect::WaitState(bar, _)
+        | Effect::TensorCommit { bar, .. }
+        | Effect::BulkLoad { bar, .. } => Some(*bar),
+        Effect::Far { bar, .. } => *bar,
+        _ => None,
+    }
+}
+
+/// The effect with another barrier.
+pub(super) fn with_barrier(mut e: Effect, to: Term) -> Effect {
+    match &mut e {
+        Effect::Arrive { bar, .. }
+        | Effect::Expect { bar, .. }
+        | Effect::CopyArrive(bar, _)
+        | Effect::Wait(bar, _)
+        | Effect::WaitState(bar, _)
+        | Effect::TensorCommit { bar, .. }
+        | Effect::BulkLoad { bar, .. }
+        | Effect::Far { bar: Some(bar), .. } => *bar = to,
+        _ => {}
+    }
+    e
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::{Binary, Expr, ParamId, Unary, VarId};
 
-use crate::symbolic::{Arena, Atom, Node, Op, Term};
+use crate::symbolic::{Arena, Atom, Node, Op, Term, WORDS};
 
 /// Names and numbers of what expressions read.
 #[derive(Debug, Default)]
@@ -133,6 +133,8 @@ impl Names {
                 Atom::Opaque(_) | Atom::Carried(..) | Atom::Var(_) => true,
                 _ => false,
             }),
+            // A word of memory that no loop reads anew.
+            Node::Op(Op::Load, args) if a.constant(args[0]).is_some_and(|at| at >= WORDS) => launch,
             Node::Op(Op::Max | Op::Min, args) => launch && any && args.iter().all(|x| a.constant(*x).is_none()),
             _ => launch && any,
         }

@@ -5,13 +5,23 @@
 
 use std::collections::BTreeMap;
 
+use crate::sass::LoadOrder;
+
 use super::merge::{Merged, MergedKind};
 use super::shared::Shared;
-use super::timed::sample;
+use super::timed::{SHARED_LOAD, sample};
 use super::tree::{Effect, Global, GlobalAccess, Touch};
 
 /// The operations of warps at a node: warp, lanes, effect.
 type Ops = Vec<(u32, u32, Effect)>;
+
+/// A load that the machine code issues only once other loads are used.
+#[derive(Debug)]
+struct Held {
+    /// Uses of loads before it, since the last barrier or branch.
+    uses: u32,
+    node: Merged,
+}
 
 /// An access that later ones may join: its index in the list, and whether the copy to shared memory follows it.
 #[derive(Clone, Copy, Debug)]
@@ -31,21 +41,35 @@ enum Class {
 
 /// The tree with joined accesses.
 pub(super) fn gather(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
-    Gather { s, first: BTreeMap::new() }.list(tree)
+    let order = s.timing.as_ref().and_then(|t| t.load_order.clone()).unwrap_or_default();
+    Gather { s, order, first: BTreeMap::new() }.list(tree)
 }
 
 struct Gather<'g, 'a> {
     s: &'g mut Shared<'a>,
+    /// The order of loads in the machine code, if it is known.
+    order: LoadOrder,
     /// For each load that joined another one, that one.
     first: BTreeMap<u32, u32>,
 }
 
+/// The nodes of a list so far.
+#[derive(Debug, Default)]
+struct Sequence {
+    out: Vec<Merged>,
+    /// The accesses that later ones may join.
+    open: BTreeMap<(Class, u16), Open>,
+    /// Where the assembler can issue a load at the earliest: behind the last barrier or branch.
+    earliest: usize,
+    /// First uses of loads since then.
+    uses: u32,
+    /// Loads that the machine code issues later.
+    held: Vec<Held>,
+}
+
 impl Gather<'_, '_> {
     fn list(&mut self, list: Vec<Merged>) -> Vec<Merged> {
-        let mut out: Vec<Merged> = Vec::new();
-        let mut open: BTreeMap<(Class, u16), Open> = BTreeMap::new();
-        // The assembler issues a load as soon as it can, but not before a barrier or a branch.
-        let mut earliest = 0;
+        let mut s = Sequence::default();
         let mut rest = list.into_iter().peekable();
         while let Some(mut n) = rest.next() {
             n.kind = match n.kind {
@@ -57,31 +81,21 @@ impl Gather<'_, '_> {
                 kind => kind,
             };
             let MergedKind::Op(ops) = &mut n.kind else {
-                open.clear();
-                out.push(n);
-                earliest = out.len();
+                self.end(&mut s, n);
                 continue;
             };
             match &mut ops[0].2 {
                 Effect::Work(_) => {
-                    if !out.last_mut().is_some_and(|last| add_work(last, ops)) {
-                        out.push(n);
+                    if !s.out.last_mut().is_some_and(|last| add_work(last, ops)) {
+                        s.out.push(n);
                     }
                 }
                 Effect::Product(..) => {
-                    if !out.last_mut().is_some_and(|last| add_products(last, ops)) {
-                        out.push(n);
+                    if !s.out.last_mut().is_some_and(|last| add_products(last, ops)) {
+                        s.out.push(n);
                     }
                 }
-                Effect::Use(_) => {
-                    for (_, _, e) in ops.iter_mut() {
-                        if let Effect::Use(load) = e {
-                            *load = self.first.get(load).copied().unwrap_or(*load);
-                        }
-                    }
-                    open.retain(|(class, _), _| *class != Class::Load);
-                    out.push(n);
-                }
+                Effect::Use(_) => self.used(&mut s, n),
                 Effect::Global(g) => {
                     let (class, param) = match g.how {
                         GlobalAccess::Load(_) => (Class::Load, g.param),
@@ -89,42 +103,87 @@ impl Gather<'_, '_> {
                         GlobalAccess::Atomic => (Class::Atomic, g.param),
                         GlobalAccess::Copy => (Class::Copy, g.param),
                         GlobalAccess::BoxLoad | GlobalAccess::BoxStore => {
-                            out.push(n);
+                            s.out.push(n);
                             continue;
                         }
                     };
                     let copy = class == Class::Copy && rest.peek().is_some_and(|c| is_copy(c, n.at));
                     let second = if copy { rest.next() } else { None };
-                    let known = open.get(&(class, param)).copied().filter(|o| o.copy == copy);
+                    let held = self.order.uses.get(&(n.at as u32)).copied().filter(|_| class == Class::Load);
+                    if let Some(uses) = held {
+                        s.held.push(Held { uses, node: n });
+                        continue;
+                    }
+                    let known = s.open.get(&(class, param)).copied().filter(|o| o.copy == copy);
                     if let Some(o) = known
-                        && self.join(&mut out, o, &n, second.as_ref())
+                        && self.join(&mut s.out, o, &n, second.as_ref())
                     {
                         continue;
                     }
                     if class == Class::Load {
-                        open.values_mut().filter(|o| o.index >= earliest).for_each(|o| o.index += 1);
-                        open.insert((class, param), Open { index: earliest, copy });
-                        out.insert(earliest, n);
-                        earliest += 1;
+                        let earliest = s.earliest;
+                        s.open.values_mut().filter(|o| o.index >= earliest).for_each(|o| o.index += 1);
+                        s.open.insert((class, param), Open { index: earliest, copy });
+                        s.out.insert(earliest, n);
+                        s.earliest += 1;
                         continue;
                     }
-                    open.insert((class, param), Open { index: out.len(), copy });
-                    out.push(n);
-                    out.extend(second);
+                    s.open.insert((class, param), Open { index: s.out.len(), copy });
+                    s.out.push(n);
+                    s.out.extend(second);
                 }
-                Effect::Touch(Touch::Read, _) | Effect::Passes(_) => out.push(n),
+                Effect::Touch(Touch::Read, _) | Effect::Passes(_) => s.out.push(n),
                 Effect::Touch(Touch::Write, _) => {
-                    open.clear();
-                    out.push(n);
+                    s.open.clear();
+                    s.out.push(n);
                 }
-                _ => {
-                    open.clear();
-                    out.push(n);
-                    earliest = out.len();
-                }
+                _ => self.end(&mut s, n),
             }
         }
-        out
+        self.issue(&mut s, |_| true);
+        s.out
+    }
+
+    /// Adds a barrier, a branch or another node that no load crosses.
+    fn end(&mut self, s: &mut Sequence, n: Merged) {
+        self.issue(s, |_| true);
+        s.open.clear();
+        s.out.push(n);
+        (s.earliest, s.uses) = (s.out.len(), 0);
+    }
+
+    /// Adds the first use of a load. Loads that the machine code issues before it come first.
+    fn used(&mut self, s: &mut Sequence, mut n: Merged) {
+        let MergedKind::Op(ops) = &mut n.kind else { return };
+        let numbers: Vec<u32> =
+            ops.iter().filter_map(|o| if let Effect::Use(load) = o.2 { Some(load) } else { None }).collect();
+        let uses = s.uses;
+        self.issue(s, |h| h.uses <= uses || numbers.contains(&(h.node.at as u32)));
+        for (_, _, e) in ops.iter_mut() {
+            if let Effect::Use(load) = e {
+                *load = self.first.get(load).copied().unwrap_or(*load);
+            }
+        }
+        s.open.retain(|(class, _), _| *class != Class::Load);
+        s.uses += u32::from(numbers.iter().any(|l| *l != SHARED_LOAD));
+        s.out.push(n);
+    }
+
+    /// Issues the held loads for which a condition holds.
+    fn issue(&mut self, s: &mut Sequence, now: impl Fn(&Held) -> bool) {
+        let from = s.out.len();
+        let (issued, held): (Vec<Held>, Vec<Held>) = std::mem::take(&mut s.held).into_iter().partition(now);
+        s.held = held;
+        for Held { node, .. } in issued {
+            let MergedKind::Op(ops) = &node.kind else { continue };
+            let Effect::Global(Global { param, .. }) = ops[0].2 else { continue };
+            let known = s.open.get(&(Class::Load, param)).copied().filter(|o| o.index >= from);
+            if known.is_some_and(|o| self.join(&mut s.out, o, &node, None)) {
+                continue;
+            }
+            s.open.insert((Class::Load, param), Open { index: s.out.len(), copy: false });
+            s.out.push(node);
+        }
     }
 
     /// Joins an access to an earlier one, if the warps are the same and the distance between both is known.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use warpline_sim::ir::{Env, Expr, Grid, Program, Symbol};
 
+use crate::sass::LoadOrder;
 use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
 
 use super::Lifted;
@@ -27,6 +28,8 @@ pub struct Launch {
     pub shared: Option<u32>,
     /// Registers of a thread.
     pub regs: Option<u32>,
+    /// The order of loads in the machine code, where a disassembly gives it.
+    pub load_order: Option<LoadOrder>,
     /// Whether the program is for a run: it then contains the instructions between operations of the protocol, and the
     /// accesses to global memory, for the values of this launch.
     pub timed: bool,

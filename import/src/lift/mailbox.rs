@@ -113,6 +113,7 @@ impl Mail {
                 let writes = match e {
                     Effect::Touch(Touch::Write, _) => !(top && self.stored.contains(&(warp, at))),
                     Effect::Touch(Touch::Copy | Touch::Atomic, _) | Effect::BulkLoad { .. } => true,
+                    Effect::Far { what, .. } => *what != Touch::Read,
                     _ => false,
                 };
                 let far = matches!(e, Effect::BulkLoad { multicast: Some(_), .. });

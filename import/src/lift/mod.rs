@@ -1,6 +1,7 @@
 //! From a kernel's text to a program.
 
 mod alike;
+mod arrivals;
 mod atomics;
 mod barriers;
 mod build;
@@ -18,6 +19,7 @@ mod exprs;
 mod flat;
 mod gather;
 mod issue;
+mod last;
 pub mod launch;
 mod loops;
 mod mailbox;
@@ -33,6 +35,7 @@ mod reroll;
 mod reset;
 mod residues;
 mod rings;
+mod selected;
 mod serial;
 mod shapes;
 mod shared;
@@ -42,10 +45,12 @@ mod skipped;
 mod slice;
 mod solve;
 mod special;
+mod states;
 mod step;
 mod steps;
 mod symbols;
 mod tensor;
+mod threads;
 mod timed;
 pub mod tree;
 mod uniform;
@@ -59,7 +64,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use crate::flow::Flow;
-use crate::ptx::{Entry, Error, Inst, Module};
+use crate::ptx::{Entry, Error, Module};
 use crate::symbolic::{Arena, Facts, Place};
 
 use cases::{Cases, Outcome, Wanted};
@@ -67,6 +72,7 @@ use clusters::cluster;
 pub use clusters::lift;
 pub use launch::{Argument, Launch};
 pub use shared::Shared;
+pub(crate) use slice::writes;
 use tree::{Kind, Node};
 use walk::Walk;
 use warpline_sim::ir::{ParamId, Program};
@@ -147,16 +153,6 @@ impl Lifted {
     }
 }
 
-/// The block of a text that does not state one. It is a warpgroup where products need one. It is a warp where the kernel
-/// does nothing that a proof looks at.
-fn implied_block(entry: &Entry) -> Option<[u32; 3]> {
-    let group = |i: &Inst| i.op == "wgmma" || i.op == "tcgen05" && i.has("ld");
-    if entry.code.iter().any(group) {
-        return Some([128, 1, 1]);
-    }
-    (!entry.code.iter().any(|i| slice::acts(i) && !slice::only_global(i))).then_some([32, 1, 1])
-}
-
 /// The operations of each warp.
 ///
 /// The list has the warps of the cluster's first CTA, then those of the second, and so on.
@@ -199,7 +195,7 @@ fn walked<'a>(
         message: message.into(),
         expected: expected.into(),
     };
-    let block = launch.block.or(entry.block).or(implied_block(entry)).ok_or_else(|| {
+    let block = launch.block.or_else(|| threads::block(entry)).ok_or_else(|| {
         here("the text does not say how many threads a block has", "`.reqntid` or `.maxntid`, or `--block`")
     })?;
     let threads = block.iter().product::<u32>();
@@ -237,6 +233,7 @@ fn walked<'a>(
         columns: 0,
         assumed: BTreeMap::new(),
         mail: mailbox::Mail::new(words),
+        states: Default::default(),
         cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
         data: 0,
         taken: None,
@@ -247,6 +244,7 @@ fn walked<'a>(
         signals: entry.code.iter().any(|i| i.op == "mbarrier" && i.has("arrive")),
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
+    shared.states = states::States::of(&entry.code, &mut shared.arena);
     shared.cluster = cluster(&mut shared, launch)?;
     if let Some(grid) = launch.grid.filter(|_| launch.timed) {
         for (d, n) in grid.into_iter().enumerate() {
@@ -264,7 +262,11 @@ fn walked<'a>(
         shared.assume(entry.line, format!("a block has {threads} threads, as the text does not say (`--block`)"));
     }
     if entry.block_is_bound && launch.block.is_none() {
-        shared.assume(entry.line, format!("blocks have the largest size that `.maxntid` allows, {threads} threads"));
+        let [x, y, z] = block;
+        let shape =
+            if y * z > 1 { format!(", {x}x{y}x{z} by the numbers that the text gives them") } else { String::new() };
+        let what = format!("blocks have the largest size that `.maxntid` allows, {threads} threads{shape}");
+        shared.assume(entry.line, what);
     }
     for what in [
         "32-bit arithmetic on arguments does not overflow",

@@ -42,6 +42,8 @@ pub struct Shared<'a> {
     pub(super) columns: i64,
     /// Mailboxes of worker warps.
     pub(super) mail: Mail,
+    /// The registers that hold states of mbarriers.
+    pub(super) states: super::states::States,
     /// The case of the launch that is lifted.
     pub(super) cases: Cases,
     /// The number of values of one iteration that depend on data.

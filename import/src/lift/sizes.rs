@@ -309,7 +309,7 @@ pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term
     let mut list = Vec::new();
     let mut sizes = BTreeMap::new();
     each_op(tree, &mut |at, (_, _, e)| match e {
-        Effect::Touch(Touch::Write | Touch::Copy | Touch::Atomic, runs) => {
+        Effect::Touch(what, runs) | Effect::Far { what, runs, .. } if *what != Touch::Read => {
             for (t, n) in runs {
                 let (low, high) = a.range(*t);
                 // A tensor map that is built here: the data of a store ends before it.

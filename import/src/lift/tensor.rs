@@ -3,6 +3,8 @@
 //! An address after shared memory stands for a lane and a column of tensor memory. A column has 64 addresses, 16 for
 //! each of the four groups of 32 lanes. So tensor memory and shared memory use one kind of object.
 
+use warpline_sim::ir::COLUMN_BYTES;
+
 use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::Term;
 
@@ -14,7 +16,7 @@ use super::walk::Walk;
 /// The first address of tensor memory.
 pub(super) const TENSOR: i64 = 1 << 19;
 /// Addresses of a column.
-pub(super) const COLUMN: i64 = 64;
+pub(super) const COLUMN: i64 = COLUMN_BYTES;
 /// Addresses of 32 lanes of a column.
 const LANES: u32 = 16;
 /// The bit of an address that names the second 16 lanes of a group.

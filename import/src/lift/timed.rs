@@ -59,7 +59,7 @@ fn work(i: &Inst) -> Instructions {
     match i.op.as_str() {
         "ld" if i.has("param") => {}
         // Copies of registers and changes of width that the assembler removes.
-        "mov" | "cvta" | "ret" | "exit" | "pragma" => {}
+        "mov" | "cvta" | "ret" | "exit" | "pragma" | "nop" => {}
         "cvt" if !i.mods.iter().any(|m| m.contains('f')) => {}
         "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "tanh" if i.has("approx") || i.op == "ex2" => {
             special = 1

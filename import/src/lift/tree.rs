@@ -1,6 +1,6 @@
 //! The operations of one warp, with conditions and loops, and their positions in the text.
 
-use warpline_sim::ir::Instructions;
+use warpline_sim::ir::{Instructions, StateId};
 
 use crate::symbolic::Term;
 
@@ -130,7 +130,18 @@ pub enum Fence {
 pub enum Effect {
     /// Threads touch shared memory: runs of bytes of all lanes together.
     Touch(Touch, Vec<Run>),
-    /// Waits until at most this many groups are open.
+    /// Threads access shared memory of a CTA that their addresses name, or complete bytes on an mbarrier there.
+    Far {
+        /// The kind of access.
+        what: Touch,
+        /// Runs of bytes of all lanes together, as addresses in that CTA.
+        runs: Vec<Run>,
+        /// The CTA, if it is another one.
+        cta: Option<Term>,
+        /// The address of the barrier that gets the bytes (`st.async`, `red.async`).
+        bar: Option<Term>,
+    },
+    /// Closes the open group.
     Commit(Stream),
     /// Waits until at most so many groups are open.
     WaitGroup(Stream, i64),
@@ -175,6 +186,10 @@ pub enum Effect {
         /// By one lane that is not the first, in a converged warp: since the warp converged, no lane performed an
         /// operation by itself.
         in_step: bool,
+        /// `mbarrier.arrive_drop`.
+        drop: bool,
+        /// The state that it returns, where a wait takes it.
+        state: Option<StateId>,
     },
     /// `mbarrier.expect_tx`.
     Expect {
@@ -189,6 +204,8 @@ pub enum Effect {
     CopyArrive(Term, bool),
     /// A wait for a parity: address and parity.
     Wait(Term, Term),
+    /// A wait for the phase of the arrival that returned a state: address and state.
+    WaitState(Term, StateId),
     /// `bar.sync` and `bar.arrive`: number, threads, whether it waits.
     Bar(i64, i64, bool),
     /// `__syncwarp`.

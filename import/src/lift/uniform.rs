@@ -9,13 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::symbolic::{Arena, Atom, Node, Op, Term};
+use crate::symbolic::{Arena, Atom, Node, Op, Term, WORDS};
 
 use super::data::each_set;
 use super::merge::Merged;
 use super::shared::Shared;
 use super::symbols::replaced;
-use super::words::WORDS;
 
 /// Rounds in which variables become values of the launch.
 const ROUNDS: usize = 4;

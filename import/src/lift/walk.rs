@@ -233,6 +233,15 @@ impl<'a> Walk<'_, 'a> {
                 None => self.fork(at, *t, (taken, falls), join, stops),
             };
         }
+        // Registers of a loop that is being solved have a name in each lane: the second pass compares their values.
+        let leaves = |b: BlockId| self.frames.last().is_some_and(|f| !self.s.flow.loops[f.index].body[b]);
+        if self.dry > 0
+            && leaves(taken) != leaves(falls)
+            && let Some((t, _)) = groups.iter().find(|(t, _)| self.s.arena.constant(*t).is_none())
+            && groups.iter().all(|(t, _)| !self.opaque(*t))
+        {
+            return self.fork(at, *t, (taken, falls), join, stops);
+        }
         let unknown = groups.iter().filter(|(t, _)| self.s.arena.constant(*t).is_none()).count();
         if unknown > 1
             || (unknown == 1

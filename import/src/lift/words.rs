@@ -5,21 +5,10 @@
 //! and the verifier would report a race. All other reads have separate values.
 
 use crate::ptx::{Arg, Inst};
-use crate::symbolic::{Arena, Atom, Node, Op, Term};
+use crate::symbolic::{Arena, Atom, Op, Term, WORDS};
 
 use super::tree::{Effect, Val};
 use super::walk::Walk;
-
-/// Whether a term reads a word that the kernel may change.
-fn reads_words(a: &Arena, t: Term) -> bool {
-    match a.node(t) {
-        Node::Const(_) | Node::Atom(_) => false,
-        Node::Sum(_, parts) => parts.iter().any(|(x, _)| reads_words(a, *x)),
-        Node::Op(Op::Load, args) if a.constant(args[0]).is_some_and(|at| at >= WORDS) => true,
-        Node::Op(_, args) => args.iter().any(|x| reads_words(a, *x)),
-        Node::Table(i, ..) => reads_words(a, *i),
-    }
-}
 
 /// The identity of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,9 +24,6 @@ pub(super) struct Word {
     /// The warp and the lane, if others may read another value.
     reader: Option<(u32, u32)>,
 }
-
-/// Where words are placed in the address range of global memory.
-pub(super) const WORDS: i64 = 1 << 59;
 
 /// Where functions of values of the launch are placed there.
 const FUNCTIONS: i64 = 1 << 58;
@@ -60,7 +46,7 @@ impl Walk<'_, '_> {
 
     /// Records an operation that waits for other warps.
     pub(super) fn waited(&mut self, at: usize, e: &Effect) {
-        if matches!(e, Effect::Wait(..) | Effect::ClusterWait | Effect::GridWait) {
+        if matches!(e, Effect::Wait(..) | Effect::WaitState(..) | Effect::ClusterWait | Effect::GridWait) {
             self.fresh = None;
         }
         match e {
@@ -69,6 +55,7 @@ impl Walk<'_, '_> {
                 self.remember((at, id, n));
             }
             Effect::Wait(bar, parity) => self.remember((at, *bar, *parity)),
+            Effect::WaitState(bar, _) => self.remember((at, *bar, 0)),
             Effect::ClusterWait | Effect::GridWait => self.remember((at, 0, 0)),
             _ => {}
         }
@@ -120,7 +107,7 @@ impl Walk<'_, '_> {
             let known = read.iter().all(|t| {
                 let mut all = true;
                 a.each_atom(*t, &mut |y| all &= of_launch(y));
-                all && !reads_words(a, *t)
+                all && !a.reads_words(*t)
             });
             if !known || !any {
                 return None;

@@ -126,6 +126,12 @@ type Divisor = (i64, i64, Op);
 /// The largest number of nodes of a term, counted as often as they are used.
 const LARGEST: u64 = 20_000;
 
+/// Where the words of memory that a kernel may change are placed in the address range of global memory.
+pub const WORDS: i64 = 1 << 59;
+
+/// Where functions are placed there that stand for terms that are too large.
+const LARGE: i64 = 3 << 57;
+
 /// The largest number of different atoms of a term.
 const MOST_ATOMS: usize = 64;
 
@@ -139,6 +145,8 @@ pub struct Arena {
     atoms: Vec<Rc<[Atom]>>,
     known: FxHashMap<Node, Term>,
     opaque: u32,
+    /// The number of functions that stand for terms that are too large.
+    large: u32,
     /// Divisors in use, by the dividend without its constant: constants and divisors.
     divisors: BTreeMap<Parts, Vec<Divisor>>,
     /// Bounds of variables, where they are known.
@@ -175,7 +183,10 @@ impl Arena {
         };
         let atoms = self.atoms_of(&n);
         if size > LARGEST || atoms.len() > MOST_ATOMS {
-            let t = self.opaque("a value that is too large to follow");
+            let t = match self.function(&n, &atoms) {
+                Some(t) => t,
+                None => self.opaque("a value that is too large to follow"),
+            };
             self.known.insert(n, t);
             return t;
         }
@@ -185,6 +196,42 @@ impl Arena {
         self.nodes.push(n.clone());
         self.known.insert(n, t);
         t
+    }
+
+    /// A function without a meaning in place of a term that is too large, if the term is a value of the launch: equal terms
+    /// are equal functions.
+    fn function(&mut self, n: &Node, atoms: &[Atom]) -> Option<Term> {
+        let of_launch = |a: &Atom| matches!(a, Atom::Param(..) | Atom::Place(_));
+        let args: Vec<Term> = match n {
+            Node::Const(_) | Node::Atom(_) => return None,
+            Node::Sum(_, parts) => parts.iter().map(|(t, _)| *t).collect(),
+            Node::Op(_, args) => args.to_vec(),
+            Node::Table(i, ..) => vec![*i],
+        };
+        if atoms.is_empty() || atoms.len() > MOST_ATOMS || !atoms.iter().all(of_launch) {
+            return None;
+        }
+        if args.iter().any(|t| self.reads_words(*t)) {
+            return None;
+        }
+        self.large += 1;
+        let mut all = vec![self.int(LARGE + i64::from(self.large))];
+        for a in atoms {
+            let t = self.atom(*a);
+            all.push(t);
+        }
+        Some(self.intern(Node::Op(Op::Load, all.into())))
+    }
+
+    /// Whether a term reads a word that the kernel may change.
+    pub fn reads_words(&self, t: Term) -> bool {
+        match self.node(t) {
+            Node::Const(_) | Node::Atom(_) => false,
+            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.reads_words(*x)),
+            Node::Op(Op::Load, args) if self.constant(args[0]).is_some_and(|at| at >= WORDS) => true,
+            Node::Op(_, args) => args.iter().any(|x| self.reads_words(*x)),
+            Node::Table(i, ..) => self.reads_words(*i),
+        }
     }
 
     fn atoms_of(&self, n: &Node) -> Rc<[Atom]> {

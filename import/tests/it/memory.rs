@@ -129,12 +129,8 @@ fn a_copy_in_flight_between_iterations_that_data_decide_is_found() {
 #[test]
 fn instructions_that_are_not_followed_are_errors() {
     for line in [
-        "mbarrier.arrive_drop.shared.b64 %rd5, [bar];",
-        "mbarrier.arrive.noComplete.shared.b64 %rd5, [bar], 1;",
-        "mbarrier.test_wait.shared.b64 %p1, [bar], %rd5;",
         "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [bar], 16;",
-        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r4], %r1, [bar];",
-        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r4], %r1, [bar];",
+        "st.async.release.sys.global.b32 [%rd1], %r1;",
         "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r7, %r8}, [%r2];",
         "novel.shared.b32 [%r4], %r1;",
         "novel.b32 %r7, [%r4];",

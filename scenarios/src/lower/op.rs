@@ -5,7 +5,7 @@ use warpline_sim::ir::{ArrivalsPer, BarRef, Binary, Class, Cost, Dtype, Expr, In
 use super::place::Want;
 use super::shape::Agree;
 use super::{Lower, Meaning};
-use crate::ast::{self, BarAt, Ident, Operation, Span, Type};
+use crate::ast::{self, AwaitedPhase, BarAt, Ident, Operation, Span, Type};
 
 /// The memories that operands of a matrix instruction may live in: left, right, accumulator.
 fn mma_ends(kind: MmaKind) -> [&'static [Class]; 3] {
@@ -60,7 +60,7 @@ impl Lower<'_> {
                 }
                 Op::Wait(*q, e)
             }
-            Operation::MbarWait { bar, parity, phase } => {
+            Operation::MbarWait { bar, phase } => {
                 if bar.at != BarAt::Own {
                     let d = self
                         .diag(&bar.span, "a wait polls the own CTA's barrier", "no `@` was expected here")
@@ -68,16 +68,16 @@ impl Lower<'_> {
                     self.error(d);
                 }
                 let at = self.bar(bar);
-                let phase = self.expr(phase);
+                let phase = match phase {
+                    AwaitedPhase::Number(e) => self.expr(e).map(Phase::Absolute),
+                    AwaitedPhase::Parity(e) => self.expr(e).map(Phase::Parity),
+                    AwaitedPhase::State(s) => Some(Phase::State(*s)),
+                };
                 let bar_ref = at?;
                 if !self.ctx.dead {
                     self.waited.push((bar_ref.bar, bar.span.clone()));
                 }
-                let phase = phase?;
-                Op::MbarWait {
-                    bar: bar_ref,
-                    phase: if *parity { Phase::Parity(phase) } else { Phase::Absolute(phase) },
-                }
+                Op::MbarWait { bar: bar_ref, phase: phase? }
             }
             Operation::CpArrive { bar, noinc } => Op::CpArrive { bar: self.arrival(bar)?, noinc: *noinc },
             Operation::Init(names) => Op::Init(self.mbars(names)?),
@@ -89,6 +89,11 @@ impl Lower<'_> {
                     None => Some(Expr::Const(1)),
                 };
                 let expect = a.expect.as_ref().map(|e| self.expr(e));
+                if a.state.is_some() && a.bar.at != BarAt::Own {
+                    let message = "an arrival on another CTA's barrier returns no state";
+                    let d = self.diag(&a.bar.span, message, "no `@` was expected here");
+                    self.error(d);
+                }
                 Op::Arrive {
                     bar: bar?,
                     per: a.per.unwrap_or(ArrivalsPer::Thread),
@@ -99,6 +104,8 @@ impl Lower<'_> {
                     },
                     relaxed: a.relaxed,
                     cluster: a.cluster,
+                    drop: a.drop,
+                    state: a.state,
                 }
             }
             Operation::Expect(bar, bytes) => {

@@ -4,7 +4,7 @@ use warpline_sim::ir::{Class, Fence, MmaKind};
 
 use super::Statement;
 use super::declared::inner;
-use crate::ast::{Counter, CounterVerb, DeclKind, Head, Kernel, Operation, Stmt, StmtKind};
+use crate::ast::{AwaitedPhase, Counter, CounterVerb, DeclKind, Head, Kernel, Operation, Stmt, StmtKind};
 
 /// The statements and declarations of a kernel.
 pub(super) fn statements(kernel: &Kernel) -> Vec<Statement> {
@@ -83,8 +83,8 @@ fn operation(op: &Operation) -> String {
         Operation::Commit(q) => return format!("commit {}", q.name()),
         Operation::CommitUmma(_) => "commit umma",
         Operation::Wait(q, _) => return format!("wait {}", q.name()),
-        Operation::MbarWait { parity: true, .. } => "wait b parity",
-        Operation::MbarWait { parity: false, .. } => "wait b for",
+        Operation::MbarWait { phase: AwaitedPhase::Parity(_), .. } => "wait b parity",
+        Operation::MbarWait { .. } => "wait b for",
         Operation::CpArrive { .. } => "cp.arrive",
         Operation::Init(_) => "init",
         Operation::Inval(_) => "inval",

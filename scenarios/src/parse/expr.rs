@@ -150,7 +150,7 @@ impl Parser<'_> {
     }
 
     /// A number, decimal or `0b...`.
-    fn int(&mut self) -> Parse<i64> {
+    pub(super) fn int(&mut self) -> Parse<i64> {
         let digits: String = self.word().chars().filter(|c| *c != '_').collect();
         let value = match digits.strip_prefix("0b") {
             Some(bits) => i64::from_str_radix(bits, 2),

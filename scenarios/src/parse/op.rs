@@ -227,7 +227,7 @@ impl Parser<'_> {
                     self.bump();
                     m.masked = true;
                 }
-                Some("signals") if how == MoveKind::TmaLoad => {
+                Some("signals") if matches!(how, MoveKind::TmaLoad | MoveKind::Sts) => {
                     self.bump();
                     m.signals = Some(self.bar()?);
                 }

@@ -1,10 +1,10 @@
 //! Operations that synchronize: commits, waits, arrivals, fences.
 
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{ArrivalsPer, Binary, Fence, MemOrder, Queue, Scope};
+use warpline_sim::ir::{ArrivalsPer, Binary, Fence, MemOrder, Queue, STATES, Scope, StateId};
 
 use super::{Parse, Parser};
-use crate::ast::{Arrive, Bar, BarAt, Counter, CounterVerb, Ident, Operation};
+use crate::ast::{Arrive, AwaitedPhase, Bar, BarAt, Counter, CounterVerb, Ident, Operation};
 use crate::lex::Kind;
 use crate::suggest::did_you_mean;
 
@@ -57,9 +57,14 @@ impl Parser<'_> {
         self.pos = from;
         let queue = Queue::ALL.iter().any(|q| q.name() == word);
         let bar = self.bar()?;
-        if let Some(parity @ ("for" | "parity")) = self.name() {
+        if let Some(word @ ("for" | "parity" | "state")) = self.name() {
             self.bump();
-            return Ok(Operation::MbarWait { bar, parity: parity == "parity", phase: self.expr()? });
+            let phase = match word {
+                "for" => AwaitedPhase::Number(self.expr()?),
+                "parity" => AwaitedPhase::Parity(self.expr()?),
+                _ => AwaitedPhase::State(self.state()?),
+            };
+            return Ok(Operation::MbarWait { bar, phase });
         }
         let compare = if self.at_sym(">=") {
             Some(Binary::Ge)
@@ -150,7 +155,8 @@ impl Parser<'_> {
 
     pub(super) fn arrive(&mut self) -> Parse<Operation> {
         let bar = self.bar()?;
-        let mut a = Arrive { bar, per: None, count: None, expect: None, relaxed: false, cluster: false };
+        let (relaxed, cluster, drop) = (false, false, false);
+        let mut a = Arrive { bar, per: None, count: None, expect: None, relaxed, cluster, drop, state: None };
         loop {
             match self.name() {
                 Some("expect") => {
@@ -182,7 +188,30 @@ impl Parser<'_> {
                     self.bump();
                     a.cluster = true;
                 }
+                Some("drop") => {
+                    self.bump();
+                    a.drop = true;
+                }
+                Some("state") => {
+                    self.bump();
+                    a.state = Some(self.state()?);
+                }
                 _ => return Ok(Operation::Arrive(Box::new(a))),
+            }
+        }
+    }
+
+    /// The number of a state of an mbarrier.
+    fn state(&mut self) -> Parse<StateId> {
+        let at = self.span();
+        if self.kind() != Kind::Int {
+            return self.expected("the number of a state");
+        }
+        match self.int()? {
+            n if n < STATES => Ok(n as StateId),
+            _ => {
+                let label = format!("a number from 0 to {} was expected", STATES - 1);
+                self.fail(Diagnostic::new(self.file, at, format!("an agent has {STATES} states"), label))
             }
         }
     }

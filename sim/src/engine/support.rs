@@ -54,6 +54,9 @@ fn tcgen05(v: Vendor, n: u32) -> bool {
 /// The need of an operation; `None` where every machine has it.
 fn need_of(op: &Op) -> Option<Need> {
     Some(match op {
+        Op::Move { how: MoveKind::Sts, signals: Some(_), .. } => {
+            need("sts ... signals", "sm_90 or later", |v, n| nvidia(v, n, 90))
+        }
         Op::Move { how, .. } => match how {
             MoveKind::CpAsync => need("cp", "sm_80 or later", |v, n| nvidia(v, n, 80)),
             MoveKind::LdsDma => need("dma", "gfx90a or later", |v, _| v == Vendor::Amd),

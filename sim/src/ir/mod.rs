@@ -35,6 +35,12 @@ pub use uses::{ExprUse, each, each_mut};
 pub type ObjId = u16;
 /// Index into [`Program::mbars`].
 pub type MbarId = u16;
+/// Number of a state that an arrival on an mbarrier returns; each agent has its own.
+pub type StateId = u8;
+/// Bytes that stand for a column of tensor memory in a compiled kernel, whose objects are sets of bytes.
+pub const COLUMN_BYTES: i64 = 64;
+/// States that an agent can keep.
+pub const STATES: i64 = 16;
 /// Index into [`Program::named`].
 pub type NamedId = u16;
 /// Index of a variable in an agent's frame; names in [`Program::vars`].

@@ -1,6 +1,6 @@
 //! The operations an agent can perform, with operands still to be evaluated.
 
-use super::{Binary, CounterId, Expr, IssueCount, MbarId, NamedId, ObjId, Queue, TileRef, VarId};
+use super::{Binary, CounterId, Expr, IssueCount, MbarId, NamedId, ObjId, Queue, StateId, TileRef, VarId};
 
 /// One of several equal parts of a place along one axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -181,6 +181,8 @@ pub enum Phase {
     Absolute(Expr),
     /// The raw parity bit, as hardware takes it.
     Parity(Expr),
+    /// The phase of the arrival of the agent that returned this state.
+    State(StateId),
 }
 
 /// The memory that a CTA barrier orders (Metal's flags; `Shared` on other machines).
@@ -362,6 +364,10 @@ pub enum Op {
         relaxed: bool,
         /// `.cluster` scope; else CTA scope.
         cluster: bool,
+        /// `mbarrier.arrive_drop`: the phases behind the open one need these arrivals no longer.
+        drop: bool,
+        /// The state that the arrival returns, for a wait ([`Phase::State`]).
+        state: Option<StateId>,
     },
     /// `mbarrier.expect_tx` without an arrival.
     Expect {

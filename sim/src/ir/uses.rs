@@ -60,6 +60,7 @@ fn of_op(prog: &Program, op: &mut Op, f: &mut impl FnMut(ExprUse, &mut Expr)) {
             bar(b, f);
             f(ExprUse::Slot, e);
         }
+        Op::MbarWait { bar: b, phase: Phase::State(_) } => bar(b, f),
         Op::Named { index, threads, .. } => {
             f(ExprUse::Slot, index);
             f(ExprUse::Slot, threads);

@@ -5,11 +5,11 @@
 
 use std::ops::{Index, IndexMut, Range};
 
-use crate::ir::{Executors, Instr, Program, VarId};
+use crate::ir::{Executors, Instr, Program, StateId, VarId};
 use crate::timeline::Lanes;
 
 use super::op::instruction;
-use super::vocabulary::{AgentId, AgentInfo, FormId, Number, RendezvousIx};
+use super::vocabulary::{AgentId, AgentInfo, FormId, MbarIx, Number, RendezvousIx};
 
 /// The changing state of an agent, without its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,6 +31,31 @@ pub(super) struct Agent {
     /// Whether this lane class of a split warp passed an operation that the other class does not know of, since the
     /// classes last joined.
     pub(super) unmet: bool,
+    /// The mbarrier and phase of each state that an arrival returned and no wait has used.
+    pub(super) states: Vec<Option<(MbarIx, u32)>>,
+}
+
+impl Agent {
+    /// Remembers the phase of an arrival that returns a state.
+    pub(super) fn returned(&mut self, s: StateId, ix: MbarIx, phase: u32) {
+        let s = s as usize;
+        if self.states.len() <= s {
+            self.states.resize(s + 1, None);
+        }
+        self.states[s] = Some((ix, phase));
+    }
+
+    /// The phase of a state of an mbarrier; `None` where no arrival on that barrier returned the state, or a wait has
+    /// used it.
+    pub(super) fn state(&self, s: StateId, ix: MbarIx) -> Option<u32> {
+        let (at, phase) = self.states.get(s as usize).copied().flatten()?;
+        (at == ix).then_some(phase)
+    }
+
+    /// Forgets a state that a wait has used.
+    pub(super) fn use_state(&mut self, s: StateId) {
+        self.states[s as usize] = None;
+    }
 }
 
 /// All agents of a cluster, with their variables.

@@ -24,12 +24,10 @@ impl World<'_> {
         let Instr::Op { op, .. } = &self.prog.code[pc as usize] else { return String::new() };
         match (on, op) {
             (WaitTarget::Mbar(ix), Op::MbarWait { phase, .. }) => {
-                let (Phase::Absolute(e) | Phase::Parity(e)) = phase;
                 let name = self.mbar_label(ix).0;
-                match (self.eval(a, e), phase) {
-                    (Ok(v), Phase::Absolute(_)) => format!("{name} phase {v}"),
-                    (Ok(v), Phase::Parity(_)) => format!("{name} parity {}", v & 1),
-                    (Err(_), _) => name,
+                match self.awaited(a, phase) {
+                    Some(phase) => format!("{name} {phase}"),
+                    None => name,
                 }
             }
             (_, Op::Wait(queue, n)) => {
@@ -41,6 +39,15 @@ impl World<'_> {
                 text.strip_prefix("wait ").unwrap_or(text).to_string()
             }
             _ => String::new(),
+        }
+    }
+
+    /// The phase that a wait is for, in words; `None` where it has no value.
+    fn awaited(&self, a: AgentId, phase: &Phase) -> Option<String> {
+        match phase {
+            Phase::Absolute(e) => Some(format!("phase {}", self.eval(a, e).ok()?)),
+            Phase::Parity(e) => Some(format!("parity {}", self.eval(a, e).ok()? & 1)),
+            Phase::State(s) => Some(format!("the phase of state {s}")),
         }
     }
 
@@ -60,14 +67,10 @@ impl World<'_> {
     fn explain_mbar(&self, a: AgentId, pc: u32, ix: u32) -> (String, String) {
         let m = self.mbar(ix);
         let want = match &self.prog.code[pc as usize] {
-            Instr::Op { op: Op::MbarWait { phase: Phase::Absolute(e), .. }, .. } => {
-                self.eval(a, e).map_or("a phase".into(), |v| format!("phase {v}"))
-            }
-            Instr::Op { op: Op::MbarWait { phase: Phase::Parity(e), .. }, .. } => {
-                self.eval(a, e).map_or("a phase".into(), |v| format!("parity {}", v & 1))
-            }
-            _ => "a phase".into(),
+            Instr::Op { op: Op::MbarWait { phase, .. }, .. } => self.awaited(a, phase),
+            _ => None,
         };
+        let want = want.unwrap_or_else(|| "a phase".into());
         let mut state = if m.live {
             format!("phase {} is open with {} of {} arrivals missing", m.phase, m.pending, m.expected)
         } else {

@@ -72,8 +72,12 @@ impl World<'_> {
         }
         if matches!(kind, Fence::Async | Fence::MbarrierInit) {
             for ix in 0..self.mbars.len() {
-                if self.mbars[ix].init().is_some_and(|x| self.order.has(row, x.epoch)) {
+                let Some(init) = self.mbars[ix].init().map(|x| x.epoch) else { continue };
+                if self.order.has(row, init) {
                     self.mbars[ix].fence_init();
+                }
+                if kind == Fence::MbarrierInit && init.comp == a {
+                    self.mbars[ix].release_init();
                 }
             }
         }

@@ -145,6 +145,12 @@ impl World<'_> {
                 let b = &self.prog.mbars[*bar as usize];
                 format!("uses {}[{stage}], which has {}", b.name, b.stages)
             }
+            Fault::State { bar, state } => {
+                let name = &self.prog.mbars[*bar as usize].name;
+                format!(
+                    "waits for state {state} of {name}, which no arrival on it has returned since the last such wait"
+                )
+            }
             Fault::Named { bar, index } => {
                 let b = &self.prog.named[*bar as usize];
                 format!("uses {}[{index}], which has {}", b.name, b.len)
@@ -156,6 +162,9 @@ impl World<'_> {
             Fault::Threads(n) => format!("{n} threads of a barrier are not whole warps"),
             Fault::Cta(c) => format!("CTA {c} is not in the cluster of {}", self.prog.cluster),
             Fault::Mask(m) => format!("CTA mask {m:#b} does not fit a cluster of {}", self.prog.cluster),
+            Fault::Elsewhere(bar, cta) => {
+                format!("stores to CTA {cta} and signals an mbarrier of CTA {bar}, where both must be of one CTA")
+            }
             Fault::Pair(at, cta) => {
                 format!("a copy into CTA {cta} signals in CTA {at}, which is not of its pair")
             }

@@ -40,6 +40,8 @@ pub struct Flight {
     pub(super) fills: Option<Footprint>,
     /// Bytes that an arrival from another CTA expects.
     pub(super) expects: Option<i64>,
+    /// Whether later phases need its arrivals no longer.
+    pub(super) drops: bool,
     /// Mailboxes that get a value.
     pub(super) posts: SmallVec<[(usize, i64); 2]>,
     /// Pieces that the flight reads and writes until it lands, where the caller records these.
@@ -62,6 +64,7 @@ impl Flight {
             follows: None,
             fills: None,
             expects: None,
+            drops: false,
             posts: SmallVec::new(),
             touches: Vec::new(),
         }
@@ -252,6 +255,9 @@ impl World<'_> {
             }
             if let Some(n) = f.expects {
                 self.expect(f.agent, f.pc, bar, n);
+            }
+            if f.drops {
+                self.drop_expected(f.agent, f.pc, bar, count);
             }
             let hidden = f.cta_scope && self.mbar_cta(bar) != self.spec.info[f.agent as usize].cta;
             if let (true, Some(r)) = (hidden, f.releases) {

@@ -6,7 +6,7 @@
 use crate::code::Code;
 use crate::ir::{NamedId, Order};
 
-use super::order::{Access, RowId};
+use super::order::{Access, Epoch, RowId};
 use super::vocabulary::{AgentId, Blocked, RendezvousIx, WaitTarget};
 use super::who::AgentSet;
 use super::world::World;
@@ -314,6 +314,13 @@ impl World<'_> {
         }
         self.agents[a].cluster_arrived = Some(self.rendezvous[ix as usize].generation);
         let needed = self.taking_part(ix, None);
+        // A relaxed arrival orders nothing but what `fence mbarrier_init` before it covers.
+        let behind = Epoch { comp: self.spec.meet_comp(ix), clock: self.rendezvous[ix as usize].generation + 1 };
+        for m in &mut self.mbars {
+            if m.init().is_some_and(|x| x.epoch.comp == a) {
+                m.pass_on_init(behind);
+            }
+        }
         self.arrive_at(a, pc, ix, 1, needed, !relaxed);
         Ok(())
     }

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::agents::Agent;
 use super::footprint::TileKey;
-use super::mbarrier::MbarState;
+use super::mbarrier::{MbarState, PassedOn};
 use super::open::NamedClocks;
 use super::order::{Access, Epoch, RowId};
 use super::rendezvous::RendezvousKind;
@@ -172,11 +172,22 @@ impl World<'_> {
                 }
             }
         }
+        for state in self.agents.iter().flat_map(|a| &a.states) {
+            match state {
+                None => s.same(0u64),
+                Some((ix, phase)) => {
+                    let open = self.mbar(*ix).phase;
+                    // A state of an earlier phase than the last one is of no use.
+                    s.same((*ix as u64) << 1 | 1);
+                    if open - phase < 2 { s.phase(self.spec.mbar_comp(*ix), *phase as i64) } else { s.same(u64::MAX) }
+                }
+            }
+        }
         self.agents.all_vars().iter().for_each(|v| s.count(Family::Variable, *v));
         self.agents.all_forms().iter().chain(self.memory.word_forms()).for_each(|form| s.same(*form));
         for (ix, mbar) in self.mbars.iter().enumerate() {
             let m = mbar.hardware();
-            s.same((m.live as u64) << 40 | m.pending as u64);
+            s.same((m.live as u64) << 63 | (m.expected as u64) << 32 | m.pending as u64);
             s.same(m.tx as u64);
             s.phase(self.spec.mbar_comp(ix as u32), m.phase as i64);
             if m.first > 0 && self.asked().numbers_phases {
@@ -184,6 +195,14 @@ impl World<'_> {
             }
             s.accesses(mbar.init());
             s.same(mbar.init_fenced());
+            match mbar.passed_on() {
+                PassedOn::No => s.same(0u64),
+                PassedOn::Fenced => s.same(1u64),
+                PassedOn::Behind(barrier) => {
+                    s.same(2u64);
+                    s.epoch(barrier);
+                }
+            }
             s.accesses(mbar.expects());
             for back in 0..mbar.arrivals().len() {
                 let (unsure, open) = self.open_arrivals(ix as u32, back);

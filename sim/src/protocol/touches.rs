@@ -31,6 +31,7 @@ impl World<'_> {
             let want = match phase {
                 Phase::Absolute(e) => self.eval(a, e).map(|v| format!("phase {v}")),
                 Phase::Parity(e) => self.eval(a, e).map(|v| format!("parity {}", v & 1)),
+                Phase::State(s) => Ok(format!("the phase of state {s}")),
             };
             let name = self.bars(a, bar).ok().and_then(|b| b.first().map(|ix| self.mbar_name(*ix)));
             list.extend(want.ok().zip(name).map(|(want, name)| format!("{want} of {name}")));

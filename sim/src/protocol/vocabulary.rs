@@ -1,7 +1,7 @@
 //! The vocabulary of the state: identities of its members, numbers, targets of waits, and reasons why an operation does
 //! not happen. This file depends on no other file of the protocol.
 
-use crate::ir::{Binary, MbarId, NamedId, ObjId};
+use crate::ir::{Binary, MbarId, NamedId, ObjId, StateId};
 use crate::timeline::Lanes;
 
 /// Index of an agent in its world.
@@ -89,12 +89,14 @@ pub(super) enum Fault {
     Slot { obj: ObjId, slot: i64 },
     Part { index: i64, of: u32 },
     Stage { bar: MbarId, stage: i64 },
+    State { bar: MbarId, state: StateId },
     Named { bar: NamedId, index: i64 },
     Word { counter: crate::ir::CounterId, index: i64 },
     Threads(i64),
     Cta(i64),
     Mask(i64),
     Pair(u32, u32),
+    Elsewhere(u32, u32),
     Negative(&'static str, i64),
     Endless,
 }

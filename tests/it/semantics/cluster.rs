@@ -168,6 +168,52 @@ fn a_relaxed_arrival_at_it_orders_nothing() {
 }
 
 #[test]
+fn a_relaxed_arrival_at_it_passes_on_an_init_behind_its_fence() {
+    // Another warp's store, which the CTA barrier shows to the thread of the `init`, is not passed on.
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          mbar b (1)
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          warp 0: elect:
+            init b;  fence mbarrier_init
+          warp 1: sts r -> s
+          all:
+            barrier
+            cluster.arrive relaxed
+            cluster.wait
+          warp 0: lds s @cta 1 - cta -> q    //~ RAW race
+          warp 1: elect: arrive b @cta 1 - cta cluster
+          warp 0: wait b for 0
+          all: cluster.sync
+        ",
+    );
+}
+
+#[test]
+fn it_does_not_without_the_fence_of_the_thread_that_initialized() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          mbar b (1)
+          warp 0: elect: init b
+          all:
+            barrier
+          warp 1: fence mbarrier_init
+          all:
+            cluster.arrive relaxed
+            cluster.wait
+          warp 1: elect: arrive b @cta 1 - cta cluster    //~ life cycle
+          warp 0: wait b for 0
+          all: cluster.sync
+        ",
+    );
+}
+
+#[test]
 fn two_arrivals_at_it_without_a_wait_are_a_fault() {
     check(
         "h200",
@@ -477,6 +523,45 @@ fn a_cluster_barrier_of_any_number_of_warps() {
           all:
             cluster.sync
             cluster.sync
+        ",
+    );
+}
+
+#[test]
+fn an_asynchronous_store_completes_bytes_where_its_data_goes() {
+    let kernel = |wait: &str, life: &str, race: &str| {
+        format!(
+            "
+          grid 1  cluster 2  warps 1
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar b (1)
+          all: elect: init b;  fence mbarrier_init
+          cluster.sync
+          elect: arrive b expect bytes(s)
+          sts r -> s @cta 1 - cta signals b @cta 1 - cta    {life}
+          {wait}
+          lds s -> r    {race}
+          cluster.sync
+        "
+        )
+    };
+    check("h200", &kernel("wait b for 0", "", ""));
+    check("h200", &kernel("warp.sync", "//~ life cycle", "//~ RAW race"));
+}
+
+#[test]
+fn its_barrier_is_in_the_cta_that_receives_the_data() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 1
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar b (1)
+          all: elect: init b;  fence mbarrier_init
+          cluster.sync
+          sts r -> s @cta 1 - cta signals b    //~ range
         ",
     );
 }

@@ -169,3 +169,79 @@ fn order_passes_through_different_barriers() {
         ",
     );
 }
+
+#[test]
+fn a_state_names_the_phase_of_the_arrival_that_returned_it() {
+    let kernel = |last: &str| {
+        format!(
+            "
+          grid 1  warps 2
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          mbar b (64)
+          all: warp 0: elect: init b
+          barrier
+          for i in 0..4:
+            warp 0: sts r -> s
+            arrive b state 0
+            wait b state 0
+            warp 1: lds s -> r    {}
+            {last}
+        ",
+            if last.is_empty() { "//~ RAW race" } else { "" }
+        )
+    };
+    check("h200", &kernel("arrive b state 1;  wait b state 1"));
+    check("h200", &kernel(""));
+}
+
+#[test]
+fn a_state_is_used_once_and_on_its_barrier() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          mbar b (32)   mbar c (32)
+          all: elect: init b, c
+          warp.sync
+          arrive b state 0
+          wait b state 0
+          arrive c state 0
+          wait b state 0    //~ range
+        ",
+    );
+}
+
+#[test]
+fn later_phases_need_dropped_arrivals_no_longer() {
+    let kernel = |how: &str, hangs: &str| {
+        format!(
+            "
+          grid 1  warps 2
+          mbar b (64)
+          all: warp 0: elect: init b
+          barrier
+          warp 1: arrive b {how}
+          warp 0: for i in 0..3:
+            arrive b
+            wait b for i    {hangs}
+        "
+        )
+    };
+    check("h200", &kernel("drop", ""));
+    check("h200", &kernel("", "//~ hangs"));
+}
+
+#[test]
+fn no_more_arrivals_are_dropped_than_a_phase_needs() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          mbar b (16)
+          all: elect: init b
+          warp.sync
+          arrive b drop    //~ arrival count
+        ",
+    );
+}

@@ -135,6 +135,9 @@ impl<'p> Steps<'p> {
         let both = Touch { reads: read.reads.clone(), writes: write.writes.clone() };
         let flight = |touch| Flight { touch, ..Flight::default() };
         let name = match how {
+            MoveKind::Sts if signals.is_some() => {
+                return Err(w.no(pc, "stores that complete bytes on an mbarrier are not exported"));
+            }
             MoveKind::CpAsync => "cp",
             MoveKind::LdsDma => "vm",
             MoveKind::TmemLd => "tmem_ld",

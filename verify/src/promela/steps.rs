@@ -211,6 +211,9 @@ impl<'p> Steps<'p> {
                 }
                 Ok(())
             }
+            Op::Arrive { drop: true, .. } | Op::Arrive { state: Some(_), .. } => {
+                Err(w.no(pc, "arrivals that return a state or are dropped are not exported"))
+            }
             Op::Arrive { bar, per, count, expect, .. } => {
                 if split && w.in_step(*per) {
                     self.add(a, pc, Step::Rendezvous(warp, 1, 2, true));
@@ -238,8 +241,10 @@ impl<'p> Steps<'p> {
             }
             Op::MbarWait { bar, phase } => {
                 let b = self.bars(w, pc, bar)?[0];
-                let (Phase::Absolute(e) | Phase::Parity(e)) = phase;
-                let n = value(e)?;
+                let n = match phase {
+                    Phase::Absolute(e) | Phase::Parity(e) => value(e)?,
+                    Phase::State(_) => return Err(w.no(pc, "waits for states are not exported")),
+                };
                 self.add(a, pc, Step::Wait(b, phase.clone(), n));
                 Ok(())
             }

@@ -119,7 +119,16 @@ fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
             let (bar, count) = (bar.clone(), Expr::Const(1));
             let name = &prog.mbars[bar.bar as usize].name;
             let words = format!("after line {} (`{}`): `arrive {name}`", site.line, site.text);
-            let op = Op::Arrive { bar, per: ArrivalsPer::Thread, count, expect: None, relaxed: false, cluster: false };
+            let op = Op::Arrive {
+                bar,
+                per: ArrivalsPer::Thread,
+                count,
+                expect: None,
+                relaxed: false,
+                cluster: false,
+                drop: false,
+                state: None,
+            };
             list.push(Edit { site: site.clone(), change: Change::Behind(op), words });
         }
         Op::Wait(_, e) => {

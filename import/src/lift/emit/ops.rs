@@ -31,8 +31,8 @@ impl Emit<'_, '_, '_> {
             _ => {}
         }
         let how = match &ops[0].2 {
-            Effect::Touch(Touch::Read, _) => Some(MoveKind::Lds),
-            Effect::Touch(Touch::Write | Touch::Atomic, _) => Some(MoveKind::Sts),
+            Effect::Touch(Touch::Read, _) | Effect::Far { what: Touch::Read, .. } => Some(MoveKind::Lds),
+            Effect::Touch(Touch::Write | Touch::Atomic, _) | Effect::Far { .. } => Some(MoveKind::Sts),
             Effect::Touch(Touch::Copy, _) => Some(MoveKind::CpAsync),
             Effect::TensorLoad(_) => Some(MoveKind::TmemLd),
             Effect::TensorStore(_) => Some(MoveKind::TmemSt),
@@ -40,25 +40,24 @@ impl Emit<'_, '_, '_> {
         };
         if let Some(how) = how {
             // CTAs whose warps access the same bytes form one group.
-            let mut by_rank: BTreeMap<u32, Vec<Touched<'_>>> = BTreeMap::new();
+            let mut by_rank: BTreeMap<(u32, Far), Vec<Touched<'_>>> = BTreeMap::new();
             for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
-                let one = Touched {
-                    warp: w % self.warps,
-                    lanes: *lanes,
-                    runs: runs(e),
-                    atomic: matches!(e, Effect::Touch(Touch::Atomic, _)),
+                let (atomic, far) = match *e {
+                    Effect::Far { what, cta, bar, .. } => (what == Touch::Atomic, Far { cta, bar }),
+                    _ => (matches!(e, Effect::Touch(Touch::Atomic, _)), Far::default()),
                 };
-                by_rank.entry(w / self.warps).or_default().push(one);
+                let one = Touched { warp: w % self.warps, lanes: *lanes, runs: runs(e), atomic };
+                by_rank.entry((w / self.warps, far)).or_default().push(one);
             }
-            let mut groups: Vec<(Vec<u32>, Vec<Touched<'_>>)> = Vec::new();
-            for (rank, list) in by_rank {
-                match groups.iter_mut().find(|(_, l)| *l == list) {
-                    Some((ranks, _)) if self.sources.is_empty() => ranks.push(rank),
-                    _ => groups.push((vec![rank], list)),
+            let mut groups: Vec<(Vec<u32>, Far, Vec<Touched<'_>>)> = Vec::new();
+            for ((rank, far), list) in by_rank {
+                match groups.iter_mut().find(|(_, f, l)| *f == far && *l == list) {
+                    Some((ranks, ..)) if self.sources.is_empty() => ranks.push(rank),
+                    _ => groups.push((vec![rank], far, list)),
                 }
             }
-            for (ranks, list) in groups {
-                self.touch(at, how, &ranks, &list, now)?;
+            for (ranks, far, list) in groups {
+                self.touch(at, (how, far), &ranks, &list, now)?;
             }
             return Ok(());
         }
@@ -91,7 +90,14 @@ impl Emit<'_, '_, '_> {
     }
 
     /// The accesses of threads of some CTAs at one instruction.
-    fn touch(&mut self, at: usize, how: MoveKind, ranks: &[u32], list: &[Touched<'_>], now: Set) -> Result<(), Error> {
+    fn touch(
+        &mut self,
+        at: usize,
+        (how, far): (MoveKind, Far),
+        ranks: &[u32],
+        list: &[Touched<'_>],
+        now: Set,
+    ) -> Result<(), Error> {
         let feet = self.feet(list.iter().map(|t| (t.warp, t.runs)));
         let parts = feet.len();
         // One operation stands for an instruction that is timed, whatever parts of shared memory it accesses.
@@ -99,6 +105,7 @@ impl Emit<'_, '_, '_> {
         let most = if passes.is_some() { 1 } else { parts };
         for (n, ((object, slot, ring), by_warp)) in feet.into_iter().enumerate().take(most) {
             let mut place = self.place(at, object, slot, &ring, &by_warp)?;
+            place.cta = far.cta.map(|t| self.expr(at, t)).transpose()?;
             let mut pieces: Vec<u64> = by_warp.values().map(|e: &Exact| e.pieces).collect();
             pieces.sort_unstable();
             if list.iter().any(|t| t.atomic) {
@@ -119,6 +126,9 @@ impl Emit<'_, '_, '_> {
                     .iter()
                     .all(|t| t.lanes.count_ones() == 1 && t.lanes.trailing_zeros() == acts(t.warp).unwrap_or(0));
             let mut op = self.threads_move(how, place, one);
+            if let (IrOp::Move { signals, .. }, Some(bar)) = (&mut op, far.bar) {
+                *signals = Some(self.bar(at, bar, far.cta)?);
+            }
             if let (IrOp::Move { issue, .. }, Some(passes)) = (&mut op, passes) {
                 *issue = IssueCount::Passes(passes);
             }
@@ -190,7 +200,7 @@ impl Emit<'_, '_, '_> {
         let ranks = self.ranks(set);
         let warps = ranks.iter().fold(0, |all, r| all | self.of_rank(set, *r));
         let op = match e {
-            Effect::Touch(..) => return Ok(()),
+            Effect::Touch(..) | Effect::Far { .. } => return Ok(()),
             Effect::Commit(s) => IrOp::Commit(queue(*s)),
             Effect::WaitGroup(s, n) => IrOp::Wait(queue(*s), Expr::Const(*n)),
             Effect::BulkLoad { to, bar, multicast, cta, .. } => {
@@ -228,7 +238,7 @@ impl Emit<'_, '_, '_> {
                 return Ok(());
             }
             Effect::Init(t, _) | Effect::Inval(t) => return self.life(at, *t, matches!(e, Effect::Init(..)), set),
-            Effect::Arrive { bar, count, expect, cta, relaxed, cluster, in_step } => {
+            Effect::Arrive { bar, count, expect, cta, relaxed, cluster, in_step, drop, state } => {
                 let bar = self.bar(at, *bar, *cta)?;
                 let mut count = self.expr(at, *count)?;
                 if lanes > 1 && lanes < 32 && !in_step {
@@ -236,7 +246,8 @@ impl Emit<'_, '_, '_> {
                 }
                 let expect = expect.map(|t| self.expr(at, t)).transpose()?;
                 let per = if *in_step { ArrivalsPer::Warp } else { ArrivalsPer::Thread };
-                IrOp::Arrive { bar, per, count, expect, relaxed: *relaxed, cluster: *cluster }
+                let (relaxed, cluster, drop, state) = (*relaxed, *cluster, *drop, *state);
+                IrOp::Arrive { bar, per, count, expect, relaxed, cluster, drop, state }
             }
             Effect::Expect { bar, bytes, cta } => {
                 let bytes = self.expr(at, *bytes)?;
@@ -251,6 +262,7 @@ impl Emit<'_, '_, '_> {
                 };
                 IrOp::MbarWait { bar: self.bar(at, *bar, None)?, phase: Phase::Parity(parity) }
             }
+            Effect::WaitState(bar, s) => IrOp::MbarWait { bar: self.bar(at, *bar, None)?, phase: Phase::State(*s) },
             Effect::Bar(id, n, sync) => {
                 let threads: i64 = self.s.block.iter().map(|n| *n as i64).product();
                 if *id == 0 && *n == threads && *sync {
@@ -330,6 +342,7 @@ fn threads_act(e: &Effect) -> bool {
     !matches!(
         e,
         Effect::Touch(..)
+            | Effect::Far { .. }
             | Effect::Wgmma { .. }
             | Effect::WarpSync
             | Effect::Elect
@@ -349,8 +362,8 @@ fn threads_act(e: &Effect) -> bool {
 /// The arrival of a lane other than the one that acts for its warp. Accesses of other lanes are not ordered before it, so
 /// it releases nothing here.
 fn by_another_lane(e: &Effect) -> Option<Effect> {
-    let Effect::Arrive { bar, count, expect, cta, cluster, .. } = *e else { return None };
-    Some(Effect::Arrive { bar, count, expect, cta, relaxed: true, cluster, in_step: true })
+    let Effect::Arrive { bar, count, expect, cta, cluster, drop, state, .. } = *e else { return None };
+    Some(Effect::Arrive { bar, count, expect, cta, relaxed: true, cluster, in_step: true, drop, state })
 }
 
 /// Whether one lane arrives for a warp that is converged.
@@ -370,9 +383,16 @@ fn queue(s: Stream) -> Queue {
 /// The bytes that threads access.
 fn runs(e: &Effect) -> &[(Term, u32)] {
     match e {
-        Effect::Touch(_, r) | Effect::TensorLoad(r) | Effect::TensorStore(r) => r,
+        Effect::Touch(_, r) | Effect::Far { runs: r, .. } | Effect::TensorLoad(r) | Effect::TensorStore(r) => r,
         _ => &[],
     }
+}
+
+/// The CTA whose memory threads access, where it is another one, and the barrier there that gets the bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Far {
+    cta: Option<Term>,
+    bar: Option<Term>,
 }
 
 /// The accesses of a warp: the bytes of each of its lanes.

@@ -15,7 +15,7 @@ mod arrivals;
 mod state;
 
 pub use state::Mbar;
-pub(super) use state::{MbarState, Signal, Wait};
+pub(super) use state::{MbarState, PassedOn, Signal, Wait};
 
 /// Largest count of arrivals and of bytes either way (PTX ISA, mbarrier contents: 2^20 − 1).
 const LIMIT: i64 = (1 << 20) - 1;
@@ -141,7 +141,11 @@ impl World<'_> {
         let row = self.spec.agent_row(a);
         match self.mbars[ix as usize].init() {
             Some(&init) if self.mbar(ix).live => {
-                if !self.order.has(row, init.epoch) {
+                let passed_on = match self.mbars[ix as usize].passed_on() {
+                    PassedOn::Behind(barrier) => self.order.has(row, barrier),
+                    _ => false,
+                };
+                if !passed_on && !self.order.has(row, init.epoch) {
                     let message = format!("uses {}; nothing orders it after the `init`", self.mbar_name(ix));
                     self.find(Code::NotLive, a, pc, message, Some((init.pc, "initialized here".into())));
                 }
@@ -158,6 +162,15 @@ impl World<'_> {
         if self.mbars[ix as usize].expect_bytes(a, pc, bytes).abs() > LIMIT {
             let message = format!("{} is past its byte count of {LIMIT}", self.mbar_name(ix));
             self.find(Code::BytesField, a, pc, message, None);
+        }
+    }
+
+    /// Takes arrivals off those that the phases behind the open one need.
+    pub(super) fn drop_expected(&mut self, a: AgentId, pc: u32, ix: MbarIx, count: u32) {
+        let expected = self.mbar(ix).expected;
+        if !self.mbars[ix as usize].take_expected(count) {
+            let message = format!("drops {count} arrivals of {}, whose phases need {expected}", self.mbar_name(ix));
+            self.find(Code::Arrivals, a, pc, message, None);
         }
     }
 
@@ -280,6 +293,10 @@ impl World<'_> {
         let m = self.mbar(ix);
         let (phase, first, live) = (m.phase as i64, m.first as i64, m.live);
         let target = match want {
+            Phase::State(s) => match self.agents[a].state(*s, ix) {
+                Some(phase) => phase as i64,
+                None => return Err(Fault::State { bar: self.mbar_decl(ix), state: *s }.into()),
+            },
             Phase::Absolute(e) => self.number(a, e)? + first,
             Phase::Parity(e) => {
                 // The bit stands for the newest phase of that parity that the waiter can know to be complete, or the
@@ -299,7 +316,9 @@ impl World<'_> {
         if target < 0 {
             return Ok(());
         }
-        if target <= phase && !self.knows_phases(a, ix, target) {
+        // A state names one phase; a bit or a number answers for another one, too.
+        let state = if let Phase::State(s) = want { Some(*s) } else { None };
+        if state.is_none() && target <= phase && !self.knows_phases(a, ix, target) {
             let message = format!(
                 "waits for phase {target} of {}; nothing orders it after the end of phase {}, until when the parity of phase {} answers",
                 self.mbar_name(ix),
@@ -334,6 +353,9 @@ impl World<'_> {
         self.order.join(row, done);
         let access = self.own_access(a, pc);
         self.mbars[ix as usize].note_wait(a, Wait { phase: target, epoch: access.epoch, pc });
+        if let Some(s) = state {
+            self.agents[a].use_state(s);
+        }
         Ok(())
     }
 }

@@ -41,6 +41,18 @@ pub(in crate::protocol) struct Signal {
     pub(in crate::protocol) pc: u32,
 }
 
+/// The state of an `init` that a `fence mbarrier_init` releases, whatever its thread did besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::protocol) enum PassedOn {
+    /// The thread of the `init` has executed no `fence mbarrier_init` since.
+    #[default]
+    No,
+    /// The thread has executed the fence: its next arrival at the cluster barrier passes the `init` on.
+    Fenced,
+    /// Whoever is ordered after this generation of the cluster barrier is ordered after the `init`.
+    Behind(Epoch),
+}
+
 /// One mbarrier of a world.
 #[derive(Debug)]
 pub(in crate::protocol) struct MbarState {
@@ -49,6 +61,8 @@ pub(in crate::protocol) struct MbarState {
     init: Option<Access>,
     /// Whether a fence followed the `init`.
     init_fenced: bool,
+    /// How far a `fence mbarrier_init` and relaxed arrivals at the cluster barrier pass on the `init`.
+    passed_on: PassedOn,
     /// The agent and instruction that last expected bytes.
     expected_at: Option<(AgentId, u32)>,
     /// Bytes expected without an arrival in the open phase: an arrival of that phase must come after each.
@@ -68,6 +82,7 @@ impl MbarState {
             hardware: Mbar::default(),
             init: None,
             init_fenced: false,
+            passed_on: PassedOn::No,
             expected_at: None,
             expects: Vec::new(),
             arrivals: Default::default(),
@@ -101,6 +116,25 @@ impl MbarState {
         self.init_fenced = true;
     }
 
+    /// How far relaxed arrivals at the cluster barrier pass on the `init`.
+    pub(in crate::protocol) fn passed_on(&self) -> PassedOn {
+        self.passed_on
+    }
+
+    /// Records that the thread of the `init` executed `fence mbarrier_init`.
+    pub(in crate::protocol) fn release_init(&mut self) {
+        if self.passed_on == PassedOn::No {
+            self.passed_on = PassedOn::Fenced;
+        }
+    }
+
+    /// Records that the thread of the `init` arrived at the cluster barrier.
+    pub(in crate::protocol) fn pass_on_init(&mut self, behind: Epoch) {
+        if self.passed_on == PassedOn::Fenced {
+            self.passed_on = PassedOn::Behind(behind);
+        }
+    }
+
     /// The agent and instruction that last expected bytes.
     pub(in crate::protocol) fn expected_at(&self) -> Option<(AgentId, u32)> {
         self.expected_at
@@ -113,6 +147,7 @@ impl MbarState {
         self.arrivals = Default::default();
         self.init = Some(access);
         self.init_fenced = false;
+        self.passed_on = PassedOn::No;
     }
 
     /// `mbarrier.inval`.
@@ -125,6 +160,7 @@ impl MbarState {
         self.hardware = hardware.clone();
         self.init = hardware.live.then_some(init);
         self.init_fenced = true;
+        self.passed_on = PassedOn::No;
     }
 
     /// Expects bytes in the open phase. Returns the byte count.
@@ -149,6 +185,13 @@ impl MbarState {
     pub(super) fn take_pending(&mut self, arrivals: u32) -> bool {
         let enough = arrivals <= self.hardware.pending;
         self.hardware.pending = self.hardware.pending.saturating_sub(arrivals);
+        enough
+    }
+
+    /// Takes arrivals off those that later phases need, down to zero. Returns whether the phases needed that many.
+    pub(super) fn take_expected(&mut self, arrivals: u32) -> bool {
+        let enough = arrivals <= self.hardware.expected;
+        self.hardware.expected = self.hardware.expected.saturating_sub(arrivals);
         enough
     }
 
@@ -231,6 +274,7 @@ impl Clone for MbarState {
             hardware: self.hardware.clone(),
             init: self.init,
             init_fenced: self.init_fenced,
+            passed_on: self.passed_on,
             expected_at: self.expected_at,
             expects: self.expects.clone(),
             arrivals: self.arrivals.clone(),
@@ -240,9 +284,10 @@ impl Clone for MbarState {
     }
 
     fn clone_from(&mut self, from: &MbarState) {
-        let MbarState { hardware, init, init_fenced, expected_at, expects, arrivals, signals, waits } = from;
+        let MbarState { hardware, init, init_fenced, passed_on, expected_at, expects, arrivals, signals, waits } = from;
         self.hardware.clone_from(hardware);
         (self.init, self.init_fenced, self.expected_at) = (*init, *init_fenced, *expected_at);
+        self.passed_on = *passed_on;
         self.expects.clone_from(expects);
         self.arrivals.clone_from(arrivals);
         self.signals.clone_from(signals);

@@ -1,4 +1,5 @@
-//! Copies by the asynchronous proxy: `cp.async.bulk.tensor` in both directions.
+//! Copies by the asynchronous proxy: `cp.async.bulk.tensor` in both directions. Stores by threads that complete bytes on an
+//! mbarrier: `st.async`, `red.async`.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,7 +8,7 @@ use crate::ir::{BarRef, BarrierCta, Expr, Program, Waits};
 use crate::timeline::Work;
 
 use super::moves::Move;
-use super::{BarrierUses, Instruction, PlaceUses};
+use super::{Aligned, BarrierUses, Instruction, PlaceUses};
 use crate::protocol::flight::Flight;
 use crate::protocol::footprint::Footprint;
 use crate::protocol::order::{Access, Epoch};
@@ -70,6 +71,57 @@ impl Instruction for BulkLoad<'_> {
 
     move_operands!();
     lanes_apart!();
+}
+
+/// `st.async` and `red.async`: stores of registers, by the generic proxy, that complete bytes on an mbarrier of the CTA that
+/// receives the data. Nobody else may rely on the order of the stores.
+pub(super) struct AsyncStore<'o>(pub(super) Move<'o>);
+
+impl Instruction for AsyncStore<'_> {
+    fn step(&self, w: &mut World<'_>, a: AgentId, pc: u32) -> Result<StepEffect, Blocked> {
+        // The bytes are those of all lanes.
+        if !w.does_lanes(a, pc) {
+            return Ok(StepEffect::Nothing);
+        }
+        let m = self.0.evaluate(w, a)?;
+        let Some(bar) = self.0.signals else { return m.done(w) };
+        w.ready(a, &m.src)?;
+        w.check_read(a, w.spec.agent_row(a), &m.src, w.own_access(a, pc));
+        let ix = w.bars(a, bar)?[0];
+        if w.mbar_cta(ix) != m.dst.cta {
+            return Err(Fault::Elsewhere(w.mbar_cta(ix), m.dst.cta).into());
+        }
+        if m.dst.cta == w.spec.info[a as usize].cta {
+            w.alive(a, pc, ix);
+        } else {
+            w.usable_remotely(a, pc, ix);
+        }
+        w.arrives_in_order(a, pc, ix);
+        let phase = w.mbar(ix).phase;
+        let epoch = Epoch { comp: w.spec.mbar_comp(ix), clock: phase + 1 };
+        let x = Access { epoch, pc, agent: a, generic: true, in_order: false };
+        w.check_write(a, w.spec.agent_row(a), &m.dst, x, Some(m.tile));
+        let mut f = Flight::new(a, pc);
+        f.delivers.push((ix, m.effect.chip_bytes, phase));
+        f.issued_after = w.issued(a);
+        Ok(StepEffect::Signal { flight: w.launch(f), in_stream: false })
+    }
+
+    fn parts(&self, w: &World<'_>, a: AgentId, _pc: u32, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
+        self.0.signals.map_or(Ok(()), |bar| w.add_barriers(a, bar, list))
+    }
+
+    fn pieces(&self, w: &World<'_>, a: AgentId, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
+        let [src, dst] = self.0.ends();
+        w.add_pieces(a, &src, &[], list)?;
+        w.add_pieces(a, &dst, &[w.footprint(a, self.0.dst, self.0.crew)?.cta], list)
+    }
+
+    fn work(&self) -> Work {
+        Work::Shared
+    }
+
+    thread_move!();
 }
 
 /// `cp.async.bulk.tensor` to global memory, in the thread's bulk groups: reads by the asynchronous proxy.

@@ -3,7 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Expr, MbarId, Phase};
+use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Expr, MbarId, Phase, StateId};
 
 use super::{BarrierAction, BarrierUse, BarrierUses, Instruction};
 use crate::protocol::flight::Flight;
@@ -67,6 +67,10 @@ pub(super) struct Arrive<'o> {
     pub(super) relaxed: bool,
     /// Whether the scope is the cluster.
     pub(super) cluster: bool,
+    /// Whether later phases need these arrivals no longer.
+    pub(super) drop: bool,
+    /// The state that the arrival returns.
+    pub(super) state: Option<StateId>,
 }
 
 impl Instruction for Arrive<'_> {
@@ -100,7 +104,9 @@ impl Instruction for Arrive<'_> {
     }
 
     fn barriers(&self) -> BarrierUses<'_> {
-        let count = if let (Expr::Const(n), None) = (self.count, self.expect) { Some(*n) } else { None };
+        // No constant where an outcome depends on the phase: bytes, fewer arrivals later, a state.
+        let plain = self.expect.is_none() && !self.drop && self.state.is_none();
+        let count = if let (Expr::Const(n), true) = (self.count, plain) { Some(*n) } else { None };
         let per_thread = self.per == ArrivalsPer::Thread;
         smallvec![BarrierUse { count, per_thread, ..BarrierUse::new(self.bar, BarrierAction::Arrive) }]
     }
@@ -133,6 +139,13 @@ impl Arrive<'_> {
                 if let Some(n) = bytes {
                     w.expect(a, pc, ix, n);
                 }
+                if let Some(s) = self.state {
+                    let phase = w.mbar(ix).phase;
+                    w.agents[a].returned(s, ix, phase);
+                }
+                if self.drop {
+                    w.drop_expected(a, pc, ix, count);
+                }
                 let release = (!self.relaxed).then(|| w.spec.agent_row(a));
                 let epoch = w.own_access(a, pc).epoch;
                 w.arrive(a, pc, ix, Arrival { count, release, epoch: Some(epoch) });
@@ -154,6 +167,7 @@ impl Arrive<'_> {
         f.epoch = Some(w.own_access(a, pc).epoch);
         f.releases = if self.relaxed { None } else { Some(w.released(a, None)) };
         f.cta_scope = !self.cluster;
+        f.drops = self.drop;
         Ok(StepEffect::Signal { flight: w.launch(f), in_stream: false })
     }
 }

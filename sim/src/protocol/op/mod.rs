@@ -264,6 +264,7 @@ pub(super) fn instruction<R>(op: &Op, f: impl FnOnce(&dyn Instruction) -> R) -> 
             match how {
                 MoveKind::Load => f(&loads::Load(m)),
                 MoveKind::Ldg | MoveKind::Lds => f(&loads::RegisterLoad(m)),
+                MoveKind::Sts if m.signals.is_some() => f(&bulk::AsyncStore(m)),
                 MoveKind::Sts => f(&loads::SharedStore(m)),
                 MoveKind::Store => f(&loads::GlobalStore(m)),
                 MoveKind::CpAsync | MoveKind::LdsDma => f(&copies::Copy(m)),
@@ -289,13 +290,15 @@ pub(super) fn instruction<R>(op: &Op, f: impl FnOnce(&dyn Instruction) -> R) -> 
         Op::CpArrive { bar, noinc } => f(&copies::CopyArrive { bar, noinc: *noinc }),
         Op::Init(bars) => f(&mbarrier::Init { bars }),
         Op::Inval(bars) => f(&mbarrier::Inval { bars }),
-        Op::Arrive { bar, per, count, expect, relaxed, cluster } => f(&mbarrier::Arrive {
+        Op::Arrive { bar, per, count, expect, relaxed, cluster, drop, state } => f(&mbarrier::Arrive {
             bar,
             per: *per,
             count,
             expect: expect.as_ref(),
             relaxed: *relaxed,
             cluster: *cluster,
+            drop: *drop,
+            state: *state,
         }),
         Op::Expect { bar, bytes } => f(&mbarrier::Expect { bar, bytes }),
         Op::MbarWait { bar, phase } => f(&mbarrier::WaitPhase { bar, phase }),

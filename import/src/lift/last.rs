@@ -1,0 +1,133 @@
+//! Comparisons in a loop that hold in each iteration but the last one, such as whether there is a next tile.
+//!
+//! A loop goes on as long as `y(i) >= 0` holds, and compares `x(i) >= 0` in its body, where `x(i) >= y(i + 1)` for every
+//! launch. In each iteration but the last one, the loop goes on, so `y(i + 1) >= 0`, and the comparison holds. In the last
+//! iteration it is a value of the launch: both outcomes are proved.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use crate::symbolic::{Arena, Atom, Node, Op, Term};
+
+use super::merge::{Merged, MergedKind};
+use super::shared::Shared;
+use super::symbols::replaced;
+
+/// Nodes in which these comparisons are comparisons of the number of the iteration with the trip count.
+pub(super) fn decided(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
+    let mut out = Vec::with_capacity(list.len());
+    for n in list {
+        let kind = match n.kind {
+            MergedKind::If(c, a, b) => MergedKind::If(c, decided(s, a), decided(s, b)),
+            MergedKind::For(h, count, body) => {
+                let body = decided(s, body);
+                MergedKind::For(h, count, in_loop(s, h, count, body))
+            }
+            kind => kind,
+        };
+        out.push(Merged { kind, ..n });
+    }
+    out
+}
+
+fn in_loop(s: &mut Shared<'_>, h: u32, count: Term, body: Vec<Merged>) -> Vec<Merged> {
+    let mut stays = Vec::new();
+    goes_on(&s.arena, count, 0, &mut stays);
+    let i = s.arena.atom(Atom::Counter(h));
+    let any = s.arena.atom(Atom::Counter(u32::MAX));
+    // What holds in each iteration but the last one.
+    for (y, behind) in &mut stays {
+        let next = s.arena.plus(i, 1 - *behind);
+        *y = s.arena.replace(*y, &FxHashMap::from_iter([(any, next)]), &mut FxHashMap::default());
+    }
+    let mut found = BTreeSet::new();
+    conditions(&s.arena, &body, h, &mut found);
+    let last = s.arena.plus(count, -1);
+    let mut with: FxHashMap<Term, Term> = FxHashMap::default();
+    for t in found {
+        let Node::Op(Op::Ge, args) = s.arena.node(t).clone() else { continue };
+        let implies = |s: &mut Shared<'_>, y: Term| {
+            let more = s.arena.sub(args[0], y);
+            s.arena.range(more).0 >= 0
+        };
+        if !stays.iter().any(|(y, _)| implies(s, *y)) {
+            continue;
+        }
+        let later = s.arena.sub(last, i);
+        let later = s.arena.plus(later, -1);
+        let before = s.arena.ge(later);
+        let at_last = s.arena.replace(t, &FxHashMap::from_iter([(i, last)]), &mut FxHashMap::default());
+        // Where both are equal and the loop has one exit, the comparison does not hold in the last iteration.
+        let same = one_exit(&s.arena, count) && args[0] == stays[0].0;
+        let new = if same { before } else { s.arena.op(Op::Either, &[before, at_last]) };
+        with.insert(t, new);
+    }
+    if with.is_empty() {
+        return body;
+    }
+    let mut memo = FxHashMap::default();
+    let mut f = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
+    body.iter().map(|n| replaced(s, n, &mut f)).collect()
+}
+
+/// What is not negative as long as a loop with this trip count goes on, over the number of the iteration, and by how much
+/// the trip count is more than the number of iterations in which it is not negative: 1 where the loop is left at its end.
+fn goes_on(a: &Arena, count: Term, behind: i64, found: &mut Vec<(Term, i64)>) {
+    let (k, parts) = a.parts(count);
+    if let ([(t, 1)], true) = (&*parts, k != 0) {
+        return goes_on(a, *t, behind + k, found);
+    }
+    match a.node(count) {
+        Node::Op(Op::Max, args) if a.constant(args[1]) == Some(0) => goes_on(a, args[0], behind, found),
+        Node::Op(Op::Max, args) if a.constant(args[0]) == Some(0) => goes_on(a, args[1], behind, found),
+        Node::Op(Op::Min, args) => args.iter().for_each(|t| goes_on(a, *t, behind, found)),
+        Node::Op(Op::Trips, args) if (0..=1).contains(&behind) => match a.node(args[0]) {
+            Node::Op(Op::Ge, args) => found.push((args[0], behind)),
+            _ => {}
+        },
+        _ => {}
+    }
+}
+
+/// Whether one comparison alone ends a loop with this trip count.
+fn one_exit(a: &Arena, count: Term) -> bool {
+    match (a.node(count), &*a.parts(count).1) {
+        (Node::Op(Op::Trips, _), _) => true,
+        (Node::Op(Op::Max, args), _) => args.iter().any(|t| one_exit(a, *t)),
+        (_, [(t, 1)]) if *t != count => one_exit(a, *t),
+        _ => false,
+    }
+}
+
+/// The comparisons of values of the launch with the counter of a loop, in conditions.
+fn conditions(a: &Arena, list: &[Merged], h: u32, found: &mut BTreeSet<Term>) {
+    for n in list {
+        match &n.kind {
+            MergedKind::If(c, x, y) => {
+                comparisons(a, *c, h, found);
+                conditions(a, x, h, found);
+                conditions(a, y, h, found);
+            }
+            MergedKind::For(_, _, body) => conditions(a, body, h, found),
+            MergedKind::Set(_, t) => comparisons(a, *t, h, found),
+            MergedKind::Op(_) | MergedKind::End => {}
+        }
+    }
+}
+
+fn comparisons(a: &Arena, t: Term, h: u32, found: &mut BTreeSet<Term>) {
+    match a.node(t) {
+        Node::Op(Op::Ge, _) => {
+            let counts = a.mentions(t, |x| x == Atom::Counter(h));
+            let of_launch = a.mentions(t, |x| matches!(x, Atom::Param(..) | Atom::Place(_)));
+            let other = |x: Atom| !matches!(x, Atom::Param(..) | Atom::Place(_)) && x != Atom::Counter(h);
+            if counts && of_launch && !a.mentions(t, other) {
+                found.insert(t);
+            }
+        }
+        Node::Op(_, args) => args.iter().for_each(|x| comparisons(a, *x, h, found)),
+        Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| comparisons(a, *x, h, found)),
+        Node::Const(_) | Node::Atom(_) | Node::Table(..) => {}
+    }
+}

@@ -1,0 +1,120 @@
+//! The shape of a block that a text does not say: from bounds, from instructions that need a warpgroup, and from how the
+//! text numbers its threads.
+
+use rustc_hash::FxHashMap;
+
+use crate::ptx::{Arg, Entry, Inst, Reg};
+
+use super::slice::{acts, only_global, writes};
+
+/// A number `k + x tid.x + y tid.y + z tid.z`: `k`, then the factors.
+type Form = [i64; 4];
+
+/// Threads of a block: as the text says, within the bound that it gives, or as its instructions need.
+pub(super) fn block(entry: &Entry) -> Option<[u32; 3]> {
+    match entry.block {
+        Some(bound) if entry.block_is_bound => numbered(entry, bound.iter().product()).or(entry.block),
+        None => implied(entry),
+        block => block,
+    }
+}
+
+/// The block of a text that says nothing: a warpgroup where instructions need one, any size where threads only access
+/// global memory.
+fn implied(entry: &Entry) -> Option<[u32; 3]> {
+    let group = |i: &Inst| i.op == "wgmma" || i.op == "tcgen05" && i.has("ld");
+    if entry.code.iter().any(group) {
+        return Some([128, 1, 1]);
+    }
+    (!entry.code.iter().any(|i| acts(i) && !only_global(i))).then_some([32, 1, 1])
+}
+
+/// The shape of a block of at most `threads` threads in which a text numbers the threads by `x + X (y + Y z)`: `X`, `Y` and
+/// what is left. `None` where the text has no such number, or several that differ.
+fn numbered(entry: &Entry, threads: u32) -> Option<[u32; 3]> {
+    let reads = |axis: &str| entry.code.iter().any(|i| i.args.iter().any(|a| matches!(a, Arg::Name(n) if n == axis)));
+    let (reads_y, reads_z) = (reads("%tid.y"), reads("%tid.z"));
+    if !reads_y && !reads_z {
+        return None;
+    }
+    let mut shapes: Vec<[u32; 3]> = Vec::new();
+    for [k, x, y, z] in forms(entry) {
+        let rows = match (y, z) {
+            (0, z) if !reads_y => [z, 1],
+            (y, 0) if y > 0 && !reads_z => [y, i64::from(threads) / y],
+            (y, z) if y > 0 && z % y == 0 => [y, z / y],
+            _ => continue,
+        };
+        let [x_size, y_size] = rows.map(|n| u32::try_from(n).unwrap_or(0));
+        let layer = x_size.saturating_mul(y_size);
+        // Numbers of smaller groups of threads have smaller factors.
+        if k == 0 && x == 1 && x_size > 1 && layer > 0 && threads.is_multiple_of(layer) {
+            shapes.push([x_size, y_size, threads / layer]);
+        }
+    }
+    let first = *shapes.first()?;
+    shapes.iter().all(|s| *s == first).then_some(first)
+}
+
+/// The numbers that instructions compute from the coordinates of a thread, each in a register that one instruction writes.
+fn forms(entry: &Entry) -> Vec<Form> {
+    let mut writers: FxHashMap<Reg, u32> = FxHashMap::default();
+    entry.code.iter().for_each(|i| writes(i, &mut |r| *writers.entry(r).or_default() += 1));
+    let mut known: FxHashMap<Reg, Form> = FxHashMap::default();
+    let mut list = Vec::new();
+    for i in entry.code.iter().filter(|i| i.guard.is_none()) {
+        let Arg::Reg(to) = i.arg(0) else { continue };
+        let of = |n: usize| match i.args.get(n)? {
+            Arg::Int(v) => Some([*v, 0, 0, 0]),
+            Arg::Reg(r) => known.get(r).copied(),
+            Arg::Name(name) => match name.as_str() {
+                "%tid.x" => Some([0, 1, 0, 0]),
+                "%tid.y" => Some([0, 0, 1, 0]),
+                "%tid.z" => Some([0, 0, 0, 1]),
+                _ => None,
+            },
+            _ => None,
+        };
+        let form = match i.op.as_str() {
+            "mov" => of(1),
+            "add" => sum(of(1), of(2)),
+            "shl" => {
+                of(2).filter(|s| s[1..] == [0; 3] && (0..32).contains(&s[0])).and_then(|s| times(of(1), 1 << s[0]))
+            }
+            "mul" if i.has("lo") => product(of(1), of(2)),
+            "mad" if i.has("lo") => sum(product(of(1), of(2)), of(3)),
+            _ => None,
+        };
+        if let Some(form) = form.filter(|_| writers.get(to) == Some(&1)) {
+            known.insert(*to, form);
+            list.push(form);
+        }
+    }
+    list
+}
+
+fn times(a: Option<Form>, by: i64) -> Option<Form> {
+    let mut a = a?;
+    for x in &mut a {
+        *x = x.checked_mul(by)?;
+    }
+    Some(a)
+}
+
+fn product(a: Option<Form>, b: Option<Form>) -> Option<Form> {
+    let number = |x: Form| (x[1..] == [0; 3]).then_some(x[0]);
+    match (number(a?), number(b?)) {
+        (Some(by), _) => times(b, by),
+        (_, Some(by)) => times(a, by),
+        _ => None,
+    }
+}
+
+fn sum(a: Option<Form>, b: Option<Form>) -> Option<Form> {
+    let (a, b) = (a?, b?);
+    let mut all = [0; 4];
+    for (all, (a, b)) in all.iter_mut().zip(a.into_iter().zip(b)) {
+        *all = a.checked_add(b)?;
+    }
+    Some(all)
+}
