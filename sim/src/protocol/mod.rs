@@ -56,6 +56,7 @@ mod footprint;
 mod forms;
 mod global;
 mod lanes;
+mod linear;
 mod mbarrier;
 mod memory;
 mod named;
