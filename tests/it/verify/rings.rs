@@ -78,8 +78,8 @@ fn a_wait_for_another_round() {
 fn a_slot_that_grows_out_of_its_array() {
     let text = "kernel t(tiles = 4)
   grid 1   warps 1
-  global A: f16[64, 16 * tiles]
-  shared a[400]: f16[64, 16]
+  global A: f16[2, 16 * tiles]
+  shared a[400]: f16[2, 16]
   all:
     for i in 0..tiles:
       load A[0, i] -> a[i]
