@@ -47,7 +47,7 @@ pub fn answer(
     let command = parsed.map_err(|e| Error::new(e.render().to_string().trim_start_matches("error: ").trim_end()))?;
     let with_texts = |request: Request| Request { texts: texts.clone(), ..request };
     match &command.command {
-        Command::Run(args) => run(&with_texts(args.input.request())),
+        Command::Run(args) => run(&with_texts(args.input.request()), args.spread),
         Command::Verify(args) => {
             let [scenario] = args.scenarios.as_slice() else { return Err(Error::new("name one scenario or kernel")) };
             let options = ProofOptions { suggest: !args.no_suggestion, ..args.proof.options(args.orders) };
@@ -133,14 +133,17 @@ fn swept(part: &Part, metrics: &[String]) -> Result<Answer, Error> {
     Ok(Answer { status: sweep::status(part), text, json: json_sweep::sweep(part)?, bytes })
 }
 
-fn run(request: &Request) -> Result<Answer, Error> {
+fn run(request: &Request, spread: bool) -> Result<Answer, Error> {
     let subject = load(request)?;
     let beside: Vec<_> = match subject.schedule {
         None => subject.beside.iter().filter(|b| !b.hidden).collect(),
         Some(_) => Vec::new(),
     };
     let beside: Vec<_> = beside.into_iter().map(|b| warpline_api::run_beside(&subject, b, request)).collect();
-    let simulation = warpline_api::run(&subject)?;
+    let mut simulation = warpline_api::run(&subject)?;
+    if spread {
+        simulation.spread = Some(warpline_api::spread(&simulation)?);
+    }
     let claims = match subject.schedule {
         None => warpline_api::claims(&simulation.subject, Some(&simulation.report), request)?,
         Some(_) => Vec::new(),

@@ -317,7 +317,7 @@ pub(crate) fn run(
         findings: findings(simulation),
         hang: waiting_objects(hang, &p.sites),
         reads: ReadsObject { checked: r.reads_checked.0, all: r.reads_checked.1 },
-        uncertainty: uncertainty_object(uncertainty(&simulation.subject, r)),
+        uncertainty: uncertainty_object(uncertainty(&simulation.subject, r), simulation.spread.as_ref()),
         machine_numbers: KindsObject {
             documented: r.params_used[0],
             measured: r.params_used[1],

@@ -14,6 +14,7 @@ use warpline_api::Recording;
 use warpline_api::Simulation;
 use warpline_api::Subject;
 use warpline_api::{Sources, Status};
+use warpline_study::spread::{Effect, Spread};
 
 const TEXT: &str = "kernel sample(m)\n  all:\n    wait full[0] for 1\n    load A[cta.m, 0] -> a[0]\n";
 
@@ -110,7 +111,7 @@ pub(crate) fn ran(name: &str) -> Simulation {
         timeline: None,
     };
     let sources = Sources::from([(program.file.clone(), TEXT.to_string())]);
-    Simulation { subject: Subject::new(name, program, machine, sources), report, wall_s: 0.25 }
+    Simulation { subject: Subject::new(name, program, machine, sources), report, wall_s: 0.25, spread: None }
 }
 
 /// [`ran`] with an empty record.
@@ -149,5 +150,7 @@ pub(crate) fn faulty(name: &str) -> Simulation {
         times: 3,
         note: false,
     }];
+    let effect = Effect { key: "k".into(), kind: "measured", ends: [1.0, 2.0], cycles: [Ok(1.0), Err("no".into())] };
+    simulation.spread = Some(Spread { low_cycles: 1.0, high_cycles: 2.0, numbers: 1, effects: vec![effect] });
     simulation
 }

@@ -80,7 +80,7 @@
 //! # Certainty
 //!
 //! [`uncertainty`] gives the interval of a simulated time that the errors of measured kernels allow, or says that no kernel
-//! like it was measured.
+//! like it was measured. [`spread`] gives the interval that the spread of the machine's numbers gives it, from more runs.
 //!
 //! # Long computations
 //!
@@ -151,4 +151,4 @@ pub use verify::{
     ASSUMPTIONS, OuterLoop, ProofOptions, Varied, Verification, engine_words, outcome_word, trips, verdict_status,
     verify,
 };
-pub use whatif::whatif;
+pub use whatif::{spread, whatif};

@@ -1,8 +1,8 @@
 //! Kernels that were measured, and the interval that they give the time of a kernel like them.
 //!
 //! `models/measured.csv` has the measured and the simulated cycles of the kernels of docs/accuracy.md and
-//! docs/validation.md; a test computes the simulated ones again. Nothing else enters the interval: the errors of kernels
-//! on the same machine contain those of the machine's numbers.
+//! docs/validation.md; a test computes the simulated ones again. Nothing else enters this interval: the errors of kernels
+//! on the same machine contain those of the machine's numbers, whose own part is [`spread`](crate::spread).
 
 use std::fmt;
 

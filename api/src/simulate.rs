@@ -7,6 +7,7 @@ use warpline_sim::machine::Machine;
 use warpline_sim::report::Outcome;
 use warpline_sim::{Report, RunError, RunOptions};
 use warpline_study::clock::{self, ClockResult, Sustained};
+use warpline_study::spread::Spread;
 
 use crate::error::Error;
 use crate::load::{Subject, beside_name, load_beside};
@@ -22,6 +23,9 @@ pub struct Simulation {
     pub report: Report,
     /// Seconds that the simulator took.
     pub wall_s: f64,
+    /// The interval that the spread of the machine's numbers gives the time, where it was asked for
+    /// ([`spread`](crate::spread)).
+    pub spread: Option<Spread>,
 }
 
 impl Simulation {
@@ -63,7 +67,7 @@ pub(crate) fn run_with_record(subject: &Subject, spans: Option<usize>) -> Result
         subject.machine = clock::at(&subject.machine, s.mhz);
         subject.sustained = sustained;
     }
-    Ok(Simulation { subject, report, wall_s })
+    Ok(Simulation { subject, report, wall_s, spread: None })
 }
 
 /// A run for comparison with another.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{Placement, World};
+use warpline_sim::protocol::{Placement, World, may_rotate};
 
 use crate::execution::{Execution, Move};
 use crate::kernel::Kernel;
@@ -142,8 +142,18 @@ impl Runs<'_> {
         let numbered: Vec<Program> = progs.iter().map(tiles::numbered).collect();
         let numbered: Vec<&Program> = numbered.iter().collect();
         let mut compared = Err(String::new());
-        for progs in if own == numbered { vec![own] } else { vec![numbered, own] } {
-            let world = |prog| World::alone(prog, self.kernel.rules, self.cluster);
+        let texts = if own == numbered { vec![own] } else { vec![numbered, own] };
+        // Up to a rotation of rings (lemma 12), then slot by slot.
+        let rotations: &[bool] = if may_rotate(texts[0][0]) { &[true, false] } else { &[false] };
+        let ways = rotations.iter().flat_map(|rotates| texts.iter().map(move |progs| (*rotates, progs.clone())));
+        for (rotates, progs) in ways {
+            let world = |prog| {
+                let mut world = World::alone(prog, self.kernel.rules, self.cluster);
+                if rotates {
+                    world.rotate_rings();
+                }
+                world
+            };
             let runs = progs.into_iter().map(|prog| Execution::new(world(prog), order)).collect();
             compared = lockstep::compare(runs, claim, periods);
             if compared.is_ok() {

@@ -118,7 +118,7 @@ pub const TRUSTED: [&str; 7] = [
     "the compiler from the kernel language to programs (`scenarios`)",
     "the transition function with its happens-before (`sim::protocol`)",
     "the evaluator of expressions, and forms over CTA coordinates (`sim/src/ir`, `sim/src/protocol/place.rs`)",
-    "the snapshot of a state (`sim/src/protocol/snapshot.rs`, `open.rs`)",
+    "the snapshot of a state and the names of slots (`sim/src/protocol/snapshot.rs`, `open.rs`, `rings.rs`)",
     "the numbers of the machine (`models`)",
     "the lemmas of docs/proof.md",
     "the assumptions that each verdict lists",

@@ -82,6 +82,16 @@ pub struct Validate {
     #[arg(long, conflicts_with = "device")]
     pub recorded: bool,
 
+    /// Compare with measured rows of compiled kernels: a file (.json or .jsonl) with `name`, `launch`, `cycles` and `ns`
+    /// of each, and NAME.ptx or NAME.ptx.gz beside it
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "machine",
+        conflicts_with_all = ["device", "recorded", "output", "worst", "record"]
+    )]
+    pub rows: Option<PathBuf>,
+
     /// The machine that predicts, at the clock that the device ran at: a built-in name or a machine file (.toml). The
     /// default follows the device's vendor: h200, mi300x or m4-max
     #[arg(long, value_name = "NAME|FILE")]

@@ -19,8 +19,12 @@ pub struct Run {
     #[arg(long)]
     pub json: bool,
 
+    /// Run again with each machine number at both ends of its spread, and print the interval of the time
+    #[arg(long)]
+    pub spread: bool,
+
     /// Print only errors; the exit status tells the outcome
-    #[arg(long, short, conflicts_with = "json")]
+    #[arg(long, short, conflicts_with_all = ["json", "spread"])]
     pub quiet: bool,
 }
 

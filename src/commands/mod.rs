@@ -14,6 +14,7 @@ mod generate;
 mod import;
 mod list;
 mod lsp;
+mod measured_rows;
 pub(crate) mod merge;
 mod models;
 mod new;

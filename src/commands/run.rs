@@ -16,7 +16,11 @@ pub(super) fn run(args: &Run, console: &mut Console) -> Result<Status, Error> {
     // A run that follows a schedule has no time of its own, so nothing is compared with it.
     let scheduled = subject.schedule.is_some();
     let neighbors = if scheduled { Vec::new() } else { neighbors(args, &subject, console) };
-    let simulation = simulate(console, &subject)?;
+    let mut simulation = simulate(console, &subject)?;
+    if args.spread {
+        let _bar = Bar::spinner(console.look.progress, format!("varying the numbers of {}", subject.machine.name));
+        simulation.spread = Some(warpline_api::spread(&simulation)?);
+    }
     let claims = if args.json && !scheduled {
         warpline_api::claims(&simulation.subject, Some(&simulation.report), &request)?
     } else {

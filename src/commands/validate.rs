@@ -11,6 +11,7 @@ use warpline_sim::machine::Vendor;
 use warpline_sim::report::RoleTime;
 use warpline_sim::timeline::{Stall, Timeline};
 
+use super::measured_rows;
 use crate::cli::Validate;
 use crate::console::Console;
 use crate::device::{self, DeviceBar};
@@ -25,6 +26,10 @@ const WORST: usize = 3;
 const SHOWN: u64 = 12_000;
 
 pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status, Error> {
+    if let (Some(path), Some(machine)) = (&args.rows, args.machine.as_deref()) {
+        console.print(&measured_rows::compare(path, machine)?)?;
+        return Ok(Status::Holds);
+    }
     let device = match (&args.device, args.recorded) {
         (Some(name), _) => device::open(name, console)?,
         (None, true) => device::open("recorded", console)?,

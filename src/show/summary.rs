@@ -11,6 +11,7 @@ use warpline_api::Simulation;
 use warpline_api::Subject;
 use warpline_api::{Uncertainty, uncertainty};
 use warpline_sim::words::{bytes, count, of, percent, plain, short};
+use warpline_study::spread::{Effect, Spread};
 
 /// Columns of the names before the values.
 const NAMES: usize = 15;
@@ -74,6 +75,9 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
         let u = uncertainty(&simulation.subject, r);
         text += &field("Uncertainty", &certainty(&u, &simulation.subject.machine.name));
     }
+    if let Some(s) = &simulation.spread {
+        text += &field("Spread", &spread(s, r.cycles));
+    }
     if let Some(c) = r.cycles_per_tile {
         text += &field("Per K-tile", &format!("{} cycles in the steady state of one CTA", plain(c)));
     }
@@ -114,6 +118,26 @@ pub(crate) fn certainty(u: &Uncertainty, machine: &str) -> String {
         Some(i) => format!("{} to {} cycles: {}", plain(i.low_cycles), plain(i.high_cycles), i.basis(u, machine)),
         None => format!("not known: no kernel like it was measured ({})", u.traits),
     }
+}
+
+/// Numbers that the line on the spread names.
+const NAMED: usize = 3;
+
+/// The interval that the spread of the machine's numbers gives a time, and the numbers with the most effect.
+fn spread(s: &Spread, base: f64) -> String {
+    let change = |cycles: &Result<f64, String>| match cycles {
+        Ok(c) => format!("{:+.1} %", (c / base - 1.0) * 100.0),
+        Err(_) => "cannot run".to_string(),
+    };
+    let named = |e: &Effect| format!("{} ({}, {})", e.key, change(&e.cycles[0]), change(&e.cycles[1]));
+    let most: Vec<String> = s.effects.iter().take(NAMED).map(named).collect();
+    let most = if most.is_empty() { String::new() } else { format!("; most by {}", most.join(", ")) };
+    format!(
+        "{} to {} cycles: {} at the ends of their spreads, one at a time, in quadrature{most}",
+        plain(s.low_cycles),
+        plain(s.high_cycles),
+        of(s.numbers as i64, "machine number"),
+    )
 }
 
 /// Useful operations, if some of the executed ones multiply the padding of tiles.

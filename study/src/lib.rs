@@ -6,6 +6,7 @@
 //!  run, record ───┼─▶ compare   two runs or records: what changed, by how much, at which wait or work
 //!                 └─▶ period    the steady period from the dependences alone, beside that of the engine
 //!                 ┌─▶ whatif    each number of the machine scaled in turn, ranked by gain
+//!                 ├─▶ spread    each number of the machine at the ends of its spread, as an interval of the time
 //!  a function ────┼─▶ sweep     one run for each point of a grid: shards, resuming, joining of parts
 //!  that runs      └─▶ clock     the clock that a run keeps under its tensor load
 //! ```
@@ -39,5 +40,6 @@ pub mod compare;
 pub mod critical;
 pub mod numbers;
 pub mod period;
+pub mod spread;
 pub mod sweep;
 pub mod whatif;

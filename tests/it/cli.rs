@@ -245,6 +245,45 @@ fn an_operation_the_machine_lacks_is_an_error_with_its_line() {
 }
 
 #[test]
+fn the_spread_of_machine_numbers_is_an_interval_around_the_time() {
+    let run = json(&["run", "hopper/tma_warp_specialized", "--set", "m=1024", "--spread", "--json"]);
+    let spread = &run["uncertainty"]["spread"];
+    let number = |value: &Value| value.as_f64().unwrap();
+    let cycles = number(&run["cycles"]);
+    assert!(number(&spread["low_cycles"]) < cycles && cycles < number(&spread["high_cycles"]), "{spread}");
+    let effects = spread["effects"].as_array().unwrap();
+    assert!(!effects.is_empty() && effects.len() as u64 <= spread["numbers"].as_u64().unwrap(), "{spread}");
+    // A number of the command line has no spread.
+    let key = effects[0]["key"].as_str().unwrap();
+    let fixed = format!("machine.{key}={}", number(&effects[0]["high"]));
+    let other = json(&["run", "hopper/tma_warp_specialized", "--set", "m=1024", "--set", &fixed, "--spread", "--json"]);
+    assert_eq!(other["cycles"], effects[0]["cycles_at_high"]);
+    let left = other["uncertainty"]["spread"]["effects"].as_array().unwrap().iter().all(|e| e["key"] != key);
+    assert!(left, "{key}");
+    assert_eq!(json(&["run", "metal/triple_buffer", "--json"])["uncertainty"]["spread"], Value::Null);
+}
+
+#[test]
+fn measured_rows_of_compiled_kernels_are_compared() {
+    let folder = TempDir::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../calibrate/data/h100_kernels");
+    let rows = std::fs::read_to_string(format!("{data}/rows.jsonl")).unwrap();
+    let row = rows.lines().find(|l| l.contains("\"rowsum_16384x1024_1024_w4_s1\"")).unwrap();
+    let ptx = "rowsum_16384x1024_1024_w4_s1.ptx.gz";
+    std::fs::copy(format!("{data}/{ptx}"), folder.path().join(ptx)).unwrap();
+    let file = folder.path().join("rows.json");
+    std::fs::write(&file, format!("[{row}]")).unwrap();
+    let name = file.display().to_string();
+    let text = fine(&["validate", "--rows", &name, "--machine", "h100"]);
+    assert!(text.lines().any(|l| l.starts_with("rowsum ") && l.contains('%')), "{text}");
+    // A row without its kernel, and a file without rows.
+    std::fs::remove_file(folder.path().join(ptx)).unwrap();
+    refuses(&["validate", "--rows", &name, "--machine", "h100"], &["no kernel of `rowsum_", ".ptx.gz` beside"]);
+    std::fs::write(&file, "[]").unwrap();
+    refuses(&["validate", "--rows", &name, "--machine", "h100"], &["has no row"]);
+}
+
+#[test]
 fn a_limit_is_status_3() {
     let said = warpline(&["run", "metal/triple_buffer", "--max-events", "100"]);
     assert_eq!(said.status, Status::GaveUp, "{}", said.err);

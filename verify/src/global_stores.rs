@@ -240,13 +240,13 @@ fn walk(prog: &Program, rules: Rules) -> Walked {
     let mut seen: HashMap<(ObjId, [i64; 2]), Vec<Store>> = HashMap::new();
     let mut clashes = HashMap::new();
     let mut listed = 0;
+    let mut walker = Walker::new(prog, rules, 0);
     for id in 0..prog.grid.len() {
-        let mut walker = Walker::new(prog, rules, id);
-        let Some(route) = walker.route() else {
+        let Some(route) = walker.route_of(id) else {
             return Walked::Not("its coordinates depend on values from memory".into());
         };
         for t in route.copies.iter().filter(|t| t.store) {
-            let Some(footprint) = walker.footprint(id, t, route.vars(t)) else { continue };
+            let Some(footprint) = walker.footprint(id, t, &route.vars(t, id)) else { continue };
             if walker.by_elements(t) {
                 return Walked::Not("its coordinates count elements and have no simple form".into());
             }

@@ -20,11 +20,11 @@ pub(super) fn stored_twice(prog: &Program, rules: Rules) -> Option<(i64, String)
     type Stored = (i64, (i64, i64), (i64, i64));
     let mut all: BTreeMap<(u16, [i64; 2]), Vec<Stored>> = BTreeMap::new();
     let mut listed = 0;
+    let mut walker = Walker::new(prog, rules, 0);
     for cluster in 0..prog.grid.len() {
-        let mut walker = Walker::new(prog, rules, cluster);
-        let route = walker.route()?;
+        let route = walker.route_of(cluster)?;
         for copy in route.copies.iter().filter(|copy| copy.store) {
-            let f = walker.footprint(cluster, copy, route.vars(copy))?;
+            let f = walker.footprint(cluster, copy, &route.vars(copy, cluster))?;
             if walker.by_elements(copy) {
                 return None;
             }

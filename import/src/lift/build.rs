@@ -10,6 +10,7 @@ use crate::symbolic::{Arena, Atom, Node, Term};
 
 use super::barriers::{Barriers, addresses, arrays, unrolled};
 use super::cases::{MOST, Outcome, Wanted};
+use super::counters::count_waits;
 use super::effects_of::{barrier_of, terms_of};
 use super::emit::{Done, Emit};
 use super::exprs::Names;
@@ -170,7 +171,7 @@ fn program(
             tape: None,
         })
         .collect();
-    let program = Program {
+    let mut program = Program {
         name: entry.name.clone(),
         file: file.into(),
         params: symbols.iter().map(|s| (s.name.clone(), s.value)).collect(),
@@ -202,6 +203,7 @@ fn program(
         loose: false,
         opaque_globals: true,
     };
+    count_waits(&mut program);
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
     let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(original(*t)))).collect();
     let mut related = None;

@@ -10,6 +10,7 @@ mod choice;
 mod close;
 mod clusters;
 mod copies;
+mod counters;
 mod data;
 mod effects;
 mod effects_of;

@@ -5,8 +5,16 @@ use std::cell::RefCell;
 use crate::ir::{Binary, Domain, Env, Expr, ParamId, Program, TapeId, VarId, apply};
 
 use super::place::Placement;
+use super::rings::{Ring, bit, quotient};
 use super::vocabulary::{AgentId, AgentInfo, Coords, Decision, Fault, FormId, Number};
 use super::world::World;
+
+/// A slot of an array, and the counter that selects its group in a ring.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) slot: i64,
+    counter: i64,
+}
 
 impl World<'_> {
     /// The value of an expression that selects a place, a branch or a count.
@@ -21,11 +29,66 @@ impl World<'_> {
     /// phase.
     #[inline]
     pub(super) fn number(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
-        let Number { v, form } = self.placed(a, e)?;
+        Ok(self.fixed(a, self.placed(a, e)?))
+    }
+
+    /// The slot that an expression selects in an array. Of a ring that rotates, [`Self::access`] must follow for each CTA
+    /// whose copy is accessed.
+    #[inline]
+    pub(super) fn slot(&self, a: AgentId, e: &Expr, ring: Option<&Ring>) -> Result<Slot, Fault> {
+        match ring {
+            None => Ok(Slot { slot: self.eval(a, e)?, counter: 0 }),
+            Some(ring) => self.slot_of(a, e, ring),
+        }
+    }
+
+    fn slot_of(&self, a: AgentId, e: &Expr, ring: &Ring) -> Result<Slot, Fault> {
+        let (numbers, counted) = (self.numbers(a), ring.counted(e));
+        let quiet = counted.map(|slot| slot.operands);
+        let slot = self.fixed(a, Numbers { quiet, ..numbers }.of(e)?);
+        if let Some(counted) = counted {
+            let counter = Numbers { decisions: None, ..numbers }.of(&counted.operands.0)?.v;
+            if let Some(rest) = ring.rest(slot, counter) {
+                self.judge(Decision::Fixed(rest));
+                return Ok(Slot { slot, counter });
+            }
+        }
+        // A slot that no counter selects is the same in longer runs.
+        self.judge(Decision::Fixed(slot));
+        Ok(Slot { slot, counter: ring.group(slot) })
+    }
+
+    /// An access to a slot of a CTA. In a ring that rotates, it decides only how far the slot is from that of the access
+    /// before.
+    #[inline]
+    pub(super) fn access(&self, ring: Option<&Ring>, cta: u32, slot: Slot) {
+        if let Some(ring) = ring {
+            self.judge(Decision::Fixed(ring.access(cta, slot.counter)));
+        }
+    }
+
+    /// The phase that a wait names. Where a counter selects both slot and phase, its quotient is no decision by itself.
+    #[inline]
+    pub(super) fn phase(&self, a: AgentId, pc: u32, e: &Expr) -> Result<i64, Fault> {
+        if !self.rings.counts(pc) {
+            return self.number(a, e);
+        }
+        Ok(self.fixed(a, Numbers { quiet: quotient(e), ..self.numbers(a) }.of(e)?))
+    }
+
+    /// A number with the parity of the phase that a wait names.
+    #[inline]
+    pub(super) fn parity(&self, a: AgentId, pc: u32, e: &Expr) -> Result<i64, Fault> {
+        self.phase(a, pc, if self.rings.counts(pc) { bit(e) } else { e })
+    }
+
+    /// A number that must be the same for all CTAs of a cell.
+    #[inline]
+    fn fixed(&self, a: AgentId, Number { v, form }: Number) -> i64 {
         if let Some(place) = &self.spec.place {
             place.fixed(self.agents[a].pc, v, form);
         }
-        Ok(v)
+        v
     }
 
     /// The value of an expression that may also depend on the place of the CTA: a variable, a tile's coordinate.
@@ -72,6 +135,7 @@ impl World<'_> {
             place: self.spec.place.as_deref(),
             tape_index: Number::default(),
             decisions: self.journal.decisions(),
+            quiet: None,
             launch: false,
         }
     }
@@ -98,6 +162,7 @@ pub fn decisions_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item 
         place: None,
         tape_index: Number::default(),
         decisions: Some(&decisions),
+        quiet: None,
         launch: true,
     };
     let definitions = prog.symbols.iter().filter_map(|s| s.definition.as_ref());
@@ -120,6 +185,8 @@ struct Numbers<'a> {
     place: Option<&'a Placement>,
     tape_index: Number,
     decisions: Option<&'a RefCell<Vec<Decision>>>,
+    /// The operands of an operator whose result decides only in a ring, so that it is no decision by itself.
+    quiet: Option<&'a (Expr, Expr)>,
     /// Nothing runs yet.
     launch: bool,
 }
@@ -178,6 +245,7 @@ impl Domain for Numbers<'_> {
     fn binary(&self, op: Binary, p: &(Expr, Expr), x: Number, y: Number) -> Option<Number> {
         match op {
             Binary::Add | Binary::Sub => {}
+            _ if self.quiet.is_some_and(|quiet| std::ptr::eq(quiet, p)) => {}
             // No loop runs at launch, so each operand is linear in one parameter.
             Binary::Mul if !self.launch && !p.0.is_fixed() && !p.1.is_fixed() => {
                 self.judge(Decision::Fixed(x.v));

@@ -137,7 +137,12 @@ impl World<'_> {
             (0, at)
         } else {
             let slot = match place.at.first() {
-                Some(e) => self.eval(a, e)?,
+                Some(e) => {
+                    let ring = self.ring_of_object(place.obj);
+                    let slot = self.slot(a, e, ring)?;
+                    self.access(ring, cta, slot);
+                    slot.slot
+                }
                 None => 0,
             };
             if slot < 0 || slot >= o.slots as i64 {

@@ -84,6 +84,7 @@ impl<'p> World<'p> {
             flights,
             order,
             global,
+            rings,
             journal: _,
             results,
         } = from;
@@ -97,6 +98,7 @@ impl<'p> World<'p> {
         self.flights.clone_from(flights);
         self.order.clone_from(order);
         self.global.clone_from(global);
+        self.rings.clone_from(rings);
         self.results.clone_from(results);
     }
 

@@ -19,6 +19,7 @@ use super::mbarrier::{MbarState, PassedOn};
 use super::open::NamedClocks;
 use super::order::{Access, Epoch, RowId};
 use super::rendezvous::RendezvousKind;
+use super::rings::SlotNames;
 use super::who::AgentSet;
 use super::world::World;
 
@@ -53,6 +54,12 @@ pub struct Snapshot {
     pub(super) phases: Vec<usize>,
 }
 
+/// A snapshot in the making, with the names of slots.
+struct Listing {
+    state: Snapshot,
+    names: SlotNames,
+}
+
 /// An odd multiplier with bits all over its width.
 const MIX: u64 = 0x517c_c1b7_2722_0a95;
 /// Parts of a row, at most.
@@ -62,13 +69,13 @@ const ROOM: usize = 32;
 /// Entries of a piece, about.
 const PIECE_ROOM: usize = 12;
 
-impl Snapshot {
+impl Listing {
     fn same(&mut self, v: impl Into<u64>) {
-        self.entries.push(Entry::Same(v.into()));
+        self.state.entries.push(Entry::Same(v.into()));
     }
 
     fn count(&mut self, family: Family, v: i64) {
-        self.entries.push(Entry::Count(family, v));
+        self.state.entries.push(Entry::Count(family, v));
     }
 
     fn clock(&mut self, comp: u32, v: u32) {
@@ -77,12 +84,12 @@ impl Snapshot {
 
     /// The number of a phase of an mbarrier, which no row is asked for as a clock of an access.
     fn phase(&mut self, comp: u32, v: i64) {
-        self.phases.push(self.entries.len());
+        self.state.phases.push(self.state.entries.len());
         self.count(Family::Clock(comp), v);
     }
 
     fn epoch(&mut self, e: Epoch) {
-        self.same(e.comp);
+        self.same(self.names.component(e.comp));
         self.clock(e.comp, e.clock);
     }
 
@@ -92,14 +99,14 @@ impl Snapshot {
     }
 
     fn accesses<'a>(&mut self, list: impl IntoIterator<Item = &'a Access>) {
-        let at = self.entries.len();
+        let at = self.state.entries.len();
         self.same(0u64);
         let mut n = 0u64;
         for x in list {
             self.access(x);
             n += 1;
         }
-        self.entries[at] = Entry::Same(n);
+        self.state.entries[at] = Entry::Same(n);
     }
 
     fn set(&mut self, set: &AgentSet) {
@@ -128,7 +135,7 @@ fn flags(a: &Agent) -> u64 {
 /// Adds the clocks of a component in the parts of a row. `uses` says that the row's owner is a user of this mbarrier.
 /// Returns which parts have which of the clocks.
 fn different_parts(
-    s: &mut Snapshot,
+    s: &mut Listing,
     comp: u32,
     clocks: impl Iterator<Item = u32>,
     named: &mut NamedClocks,
@@ -152,13 +159,14 @@ impl World<'_> {
     /// The state, without the fields that only reports use.
     pub fn snapshot(&self) -> Snapshot {
         // Each row knows of some components.
-        let mut s = Snapshot {
+        let state = Snapshot {
             entries: Vec::with_capacity(
                 ROOM * self.spec.fixed_rows() as usize + PIECE_ROOM * self.memory.pieces().len(),
             ),
             windows: self.asked().windows.clone(),
             phases: Vec::new(),
         };
+        let mut s = Listing { state, names: self.slot_names() };
         for a in self.agents.iter() {
             s.same((a.pc as u64) << 4 | flags(a));
             s.same(a.last_unjoined.map_or(0, |pc| pc as u64 + 1));
@@ -178,20 +186,25 @@ impl World<'_> {
                 Some((ix, phase)) => {
                     let open = self.mbar(*ix).phase;
                     // A state of an earlier phase than the last one is of no use.
-                    s.same((*ix as u64) << 1 | 1);
+                    s.same((s.names.mbar(*ix) as u64) << 1 | 1);
                     if open - phase < 2 { s.phase(self.spec.mbar_comp(*ix), *phase as i64) } else { s.same(u64::MAX) }
                 }
             }
         }
         self.agents.all_vars().iter().for_each(|v| s.count(Family::Variable, *v));
         self.agents.all_forms().iter().chain(self.memory.word_forms()).for_each(|form| s.same(*form));
-        for (ix, mbar) in self.mbars.iter().enumerate() {
+        for name in 0..self.spec.mbars {
+            let ix = s.names.mbar_of(name);
+            let (mbar, comp) = (&self.mbars[ix as usize], self.spec.mbar_comp(ix));
             let m = mbar.hardware();
             s.same((m.live as u64) << 63 | (m.expected as u64) << 32 | m.pending as u64);
             s.same(m.tx as u64);
-            s.phase(self.spec.mbar_comp(ix as u32), m.phase as i64);
+            s.phase(comp, m.phase as i64);
             if m.first > 0 && self.asked().numbers_phases {
-                s.phase(self.spec.mbar_comp(ix as u32), m.first as i64);
+                s.phase(comp, m.first as i64);
+            }
+            if let Some(ahead) = self.phase_ahead(ix) {
+                s.same(ahead as u64);
             }
             s.accesses(mbar.init());
             s.same(mbar.init_fenced());
@@ -205,22 +218,23 @@ impl World<'_> {
             }
             s.accesses(mbar.expects());
             for back in 0..mbar.arrivals().len() {
-                let (unsure, open) = self.open_arrivals(ix as u32, back);
+                let (unsure, open) = self.open_arrivals(ix, back);
                 s.same((open.len() as u64) << 1 | unsure as u64);
                 open.into_iter().for_each(|e| s.epoch(e));
             }
-            let open = self.open_signals(ix as u32);
+            let open = self.open_signals(ix);
             s.same(open.len() as u64);
             for x in open {
                 s.epoch(x.epoch);
                 // A row that waited for the signal has reached the clock behind its phase.
-                s.clock(self.spec.mbar_comp(ix as u32), x.phase + 1);
+                s.clock(comp, x.phase + 1);
                 s.same((x.pc as u64) << 32 | x.agent as u64);
             }
         }
         (0..self.prog.cluster).for_each(|cta| s.accesses(self.open_visits(cta)));
-        for (ix, mbar) in (0..).zip(&self.mbars) {
-            for w in mbar.waits() {
+        for name in 0..self.spec.mbars {
+            let ix = s.names.mbar_of(name);
+            for w in self.mbars[ix as usize].waits() {
                 match w.as_ref().filter(|w| self.may_be_late(ix, w)) {
                     None => s.same(0u64),
                     Some(w) => {
@@ -254,7 +268,8 @@ impl World<'_> {
                 s.same(*n);
             });
         }
-        for p in self.memory.pieces() {
+        for name in 0..self.memory.pieces().len() {
+            let p = &self.memory[s.names.piece_of(name)];
             s.tile(p.holds);
             s.accesses(&p.trace.write);
             s.accesses(&p.trace.reads);
@@ -291,10 +306,12 @@ impl World<'_> {
                 w.must.iter().for_each(|e| s.epoch(*e));
             }
         }
-        self.memory.fills().iter().for_each(|f| s.same(*f));
+        let pieces = self.memory.pieces().len();
+        (0..pieces).for_each(|name| s.same(self.memory.fills()[s.names.piece_of(name)]));
         // What was summed grows with the loop; by which steps and over what does not.
-        self.memory.coverage.sums().iter().for_each(|x| x.kind().iter().for_each(|v| s.same(*v)));
-        self.memory.words().iter().for_each(|m| s.count(Family::Variable, *m));
+        let sums = self.memory.coverage.sums();
+        (0..sums.len()).for_each(|name| sums[s.names.piece_of(name)].kind().iter().for_each(|v| s.same(*v)));
+        (0..pieces).for_each(|name| s.count(Family::Variable, self.memory.words()[s.names.piece_of(name)]));
         s.count(Family::Variable, self.global.more_tiles.len() as i64);
         for r in &self.registers {
             s.same(r.free as u64);
@@ -309,8 +326,12 @@ impl World<'_> {
         }
         // Flights in an order given by their content, not by their index.
         let mut flights: Vec<_> = self.flights.iter().collect();
-        let phases =
-            |f: &super::flight::Flight| (f.streams.clone(), f.delivers.clone(), f.phases.clone(), f.arrives.clone());
+        let phases = |f: &super::flight::Flight| {
+            let (mut delivers, mut arrives) = (f.delivers.clone(), f.arrives.clone());
+            delivers.iter_mut().for_each(|x| x.0 = s.names.mbar(x.0));
+            arrives.iter_mut().for_each(|x| x.0 = s.names.mbar(x.0));
+            (f.streams.clone(), delivers, f.phases.clone(), arrives)
+        };
         flights.sort_by_cached_key(|f| (f.agent, f.pc, phases(f)));
         s.same(flights.len() as u64);
         for f in flights {
@@ -319,40 +340,49 @@ impl World<'_> {
                 s.clock(self.spec.stream_comps[self.owner_index(f.agent, kind as usize)], seq);
             }
             for &(bar, bytes, phase) in &f.delivers {
-                s.same((bar as u64) << 32 | bytes as u64);
+                s.same((s.names.mbar(bar) as u64) << 32 | bytes as u64);
                 s.phase(self.spec.mbar_comp(bar), phase as i64);
             }
             s.same(f.cta_scope);
-            f.arrives.iter().for_each(|(bar, n)| s.same((*bar as u64) << 32 | *n as u64));
+            f.arrives.iter().for_each(|(bar, n)| s.same((s.names.mbar(*bar) as u64) << 32 | *n as u64));
             for (&(bar, _), phase) in f.arrives.iter().zip(&f.phases) {
                 s.phase(self.spec.mbar_comp(bar), *phase as i64);
             }
             s.same(f.expects.map_or(u64::MAX, |n| n as u64));
             s.accesses(&f.epoch.map(|epoch| Access { epoch, pc: f.pc, agent: f.agent, generic: true, in_order: true }));
             if let Some(footprint) = &f.fills {
-                s.same((footprint.obj as u64) << 32 | footprint.slot as u64);
+                s.same((footprint.obj as u64) << 32 | self.slot_name(footprint) as u64);
                 s.same(footprint.pieces);
             }
             for &(piece, value) in &f.posts {
-                s.same(piece as u64);
+                s.same(s.names.piece(piece as u32));
                 s.count(Family::Variable, value);
             }
             rows.extend([f.releases, f.issued_after].into_iter().flatten());
             s.same((f.releases.is_some() as u64) << 1 | f.issued_after.is_some() as u64);
         }
-        self.memory.last_touches().iter().for_each(|u| s.same(u.number()));
-        rows.extend(0..self.spec.fixed_rows());
-        let mut named = NamedClocks::of(self, &s);
-        s.phases = Vec::new();
+        let touches = self.memory.last_touches();
+        (0..touches.len()).for_each(|name| s.same(touches[s.names.piece_of(name)].number()));
+        rows.extend((0..self.spec.fixed_rows()).map(|name| s.names.row_of(name)));
+        let mut named = NamedClocks::of(self, &s.state);
+        s.state.phases = Vec::new();
         rows.into_iter().for_each(|r| self.row(&mut s, r, &mut named));
-        s
+        let Listing { mut state, names } = s;
+        if !names.plain() {
+            for entry in &mut state.entries {
+                if let Entry::Count(Family::Clock(comp), _) = entry {
+                    *comp = names.component(*comp);
+                }
+            }
+        }
+        state
     }
 
     /// Adds the clocks that a row has reached. Nothing is known of most components, and of others most parts of the row
     /// have the same clock. One number says which parts those are, and each clock is listed once. A row has at most
     /// five parts (`Rows::new`), with four bits each here.
-    fn row(&self, s: &mut Snapshot, r: RowId, named: &mut NamedClocks) {
-        let at = s.entries.len();
+    fn row(&self, s: &mut Listing, r: RowId, named: &mut NamedClocks) {
+        let at = s.state.entries.len();
         s.same(0u64);
         let mut known = 0u64;
         let (row, components) = (self.order.row(r), self.order.components() as usize);
@@ -360,8 +390,9 @@ impl World<'_> {
         let owner = (r < self.spec.info.len() as RowId).then_some(r);
         // All parts have the clock of the first.
         let all_same = (0..parts.len()).fold(0u64, |bits, part| bits | 1 << (4 * part));
-        for (i, clock) in row[..components].iter().enumerate() {
-            let comp = i as u32;
+        for name in 0..components as u32 {
+            let comp = s.names.component_of(name);
+            let (i, clock) = (comp as usize, &row[comp as usize]);
             let same = parts[1..].iter().all(|part| part[i] == *clock);
             if same && *clock == 0 && named.nothing(comp) {
                 continue;
@@ -375,10 +406,10 @@ impl World<'_> {
                 different_parts(s, comp, parts.iter().map(|part| part[i]), named, uses)
             };
             if same_as != 0 {
-                known = (known.rotate_left(5) ^ ((comp as u64) << 20 | same_as)).wrapping_mul(MIX);
+                known = (known.rotate_left(5) ^ ((name as u64) << 20 | same_as)).wrapping_mul(MIX);
             }
         }
-        s.entries[at] = Entry::Same(known);
+        s.state.entries[at] = Entry::Same(known);
     }
 
     fn owner_index(&self, a: u32, kind: usize) -> usize {

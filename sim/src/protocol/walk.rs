@@ -5,10 +5,15 @@
 //! whole grid is known without a run. A kernel whose variables come from other agents (mailboxes, tiles that `clc`
 //! hands out) has no such list.
 
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
 use crate::ir::{Binary, Env, Executors, Expr, Instr, Op, Place, Program, VarId, apply};
 use crate::timeline::Lanes;
 
 use super::footprint::{Footprint, size};
+use super::linear::{Linear, Numbers, Obstacle};
 use super::op::global_place;
 use super::spec::Rules;
 use super::vocabulary::{AgentId, Coords};
@@ -21,7 +26,7 @@ pub struct Traffic {
     pub pc: u32,
     /// The agent that issues the copy: the first of its warps.
     pub agent: AgentId,
-    /// Position of the agent's variables in [`Route::vars`].
+    /// Position of the agent's variables in the route's list.
     vars: usize,
     /// Whether it writes global memory.
     pub store: bool,
@@ -29,23 +34,31 @@ pub struct Traffic {
     pub progress: u32,
 }
 
-/// What the control flow of a cluster says.
+/// What the control flow of clusters says.
 #[derive(Clone, Debug)]
 pub struct Route {
+    /// The clusters of this route.
+    pub ids: Range<i64>,
     /// Every copy, by progress, then agent.
     pub copies: Vec<Traffic>,
     /// Instructions of the longest agent.
     pub length: u64,
-    /// The variables of the agents at their copies, copy after copy.
+    /// The variables of the agents at their copies in the first cluster, copy after copy.
     vars: Vec<i64>,
+    /// Their growth from cluster to cluster; empty for one cluster.
+    by: Vec<i64>,
     /// Number of variables of an agent.
     frame: usize,
 }
 
 impl Route {
-    /// The variables of the agent that issues a copy of this route.
-    pub fn vars(&self, t: &Traffic) -> &[i64] {
-        &self.vars[t.vars..t.vars + self.frame]
+    /// The variables of the agent that issues a copy of this route, in cluster `id`.
+    pub fn vars(&self, t: &Traffic, id: i64) -> SmallVec<[i64; 8]> {
+        let vars = &self.vars[t.vars..t.vars + self.frame];
+        match self.by.get(t.vars..t.vars + self.frame) {
+            None => SmallVec::from_slice(vars),
+            Some(by) => vars.iter().zip(by).map(|(v, by)| v + by * (id - self.ids.start)).collect(),
+        }
     }
 }
 
@@ -160,11 +173,30 @@ impl<'p> Walker<'p> {
         }
     }
 
-    /// The route of the cluster. `None` where the copies depend on more than control flow, or where the control flow has
+    /// The route of a cluster. `None` where the copies depend on more than control flow, or where the control flow has
     /// no end.
-    pub fn route(&mut self) -> Option<Route> {
-        let mut list =
-            Route { copies: Vec::new(), length: 0, vars: Vec::new(), frame: self.world.agents.vars(0).len() };
+    pub fn route_of(&mut self, id: i64) -> Option<Route> {
+        self.common_route(id..id + 1).ok()
+    }
+
+    /// The routes of these clusters, in launch order. Clusters in a row have one route where they decide alike. `None`
+    /// as for [`Self::route_of`].
+    pub fn routes(&mut self, ids: Range<i64>) -> Option<Vec<Route>> {
+        let (mut list, mut todo) = (Vec::new(), vec![ids]);
+        while let Some(ids) = todo.pop() {
+            match self.common_route(ids.clone()) {
+                Ok(route) => list.push(route),
+                Err(Obstacle::NoRoute) => return None,
+                Err(Obstacle::Split(at)) => todo.extend([at..ids.end, ids.start..at]),
+                Err(Obstacle::Apart) => todo.extend(ids.rev().map(|id| id..id + 1)),
+            }
+        }
+        Some(list)
+    }
+
+    fn common_route(&self, ids: Range<i64>) -> Result<Route, Obstacle> {
+        let frame = self.world.agents.vars(0).len();
+        let mut list = Route { ids, copies: Vec::new(), length: 0, vars: Vec::new(), by: Vec::new(), frame };
         for class in classes(&self.world) {
             let first = list.copies.len();
             let steps = self.walk(&class, &mut list)?;
@@ -174,53 +206,79 @@ impl<'p> Walker<'p> {
             }
         }
         list.copies.sort_by_key(|t| (t.progress, t.agent));
-        Some(list)
-    }
-
-    /// The route of another cluster.
-    pub fn route_of(&mut self, id: i64) -> Option<Route> {
-        self.world.coords = coords(self.world.prog, id);
-        self.route()
+        Ok(list)
     }
 
     /// Walks once for agents with equal control flow. Returns the instructions of each.
-    fn walk(&mut self, class: &[AgentId], list: &mut Route) -> Option<u64> {
-        let w = &mut self.world;
-        let a = *class.first()?;
-        w.agents.vars_mut(a).fill(0);
-        let mut pc = w.agents[a].pc;
+    fn walk(&self, class: &[AgentId], list: &mut Route) -> Result<u64, Obstacle> {
+        let w = &self.world;
+        let a = *class.first().ok_or(Obstacle::NoRoute)?;
+        let (mut pc, single) = (w.agents[a].pc, list.ids.end - list.ids.start == 1);
+        let mut now = Numbers::new(list.ids.clone(), list.frame);
+        let at = self.coords_of(list.ids.start);
+        let number = |now: &Numbers, e: &Expr| now.of(w.prog, e, &w.values(a, at, &now.vars));
         for n in 0..LIMIT {
             pc = match self.way[pc as usize] {
                 Way::Pass => pc + 1,
                 Way::Jump(to) => to,
-                Way::Set { to, op, var, by } => {
-                    let vars = w.agents.vars_mut(a);
-                    vars[to as usize] = apply(op, vars[var as usize], by)?;
+                Way::Set { to, op, var, by } if single => {
+                    now.vars[to as usize] = apply(op, now.vars[var as usize], by).ok_or(Obstacle::NoRoute)?;
                     pc + 1
                 }
-                Way::Unless { op, var, by, to } => match apply(op, w.agents.vars(a)[var as usize], by)? {
-                    0 => to,
-                    _ => pc + 1,
-                },
+                Way::Set { to, op, var, by } => {
+                    let x = now.binary(op, now.var(var), Linear { v: by, by: 0 })?;
+                    now.set(to, x);
+                    pc + 1
+                }
+                Way::Unless { op, var, by, to } => {
+                    let x = now.binary(op, now.var(var), Linear { v: by, by: 0 })?;
+                    if now.truth(x)? { pc + 1 } else { to }
+                }
                 Way::Other => match &w.prog.code[pc as usize] {
-                    Instr::End => return Some(n + 1),
+                    Instr::End => return Ok(n + 1),
                     Instr::Op { op, .. } => {
-                        let (_, store) = global_place(w.prog, op)?;
+                        let (_, store) = global_place(w.prog, op).ok_or(Obstacle::NoRoute)?;
                         let vars = list.vars.len();
                         let first = list.copies.len();
                         for agent in class.iter().copied().filter(|b| first_to_move(w, *b, pc, op)) {
                             list.copies.push(Traffic { pc, agent, vars, store, progress: n as u32 });
                         }
                         if list.copies.len() > first {
-                            list.vars.extend_from_slice(w.agents.vars(a));
+                            list.vars.extend_from_slice(&now.vars);
+                            list.by.extend_from_slice(if single { &[] } else { &now.by });
                         }
                         pc + 1
                     }
-                    control => w.control(a, pc, control).ok()?,
+                    Instr::Set(to, e) => {
+                        let x = number(&now, e)?;
+                        now.set(*to, x);
+                        pc + 1
+                    }
+                    Instr::Jump(to) => *to,
+                    Instr::Unless(e, to) => {
+                        if now.truth(number(&now, e)?)? {
+                            pc + 1
+                        } else {
+                            *to
+                        }
+                    }
+                    Instr::Only(Executors::Cta(e), to) => {
+                        let own = Linear { v: w.spec.info[a as usize].cta as i64, by: 0 };
+                        let x = now.binary(Binary::Eq, number(&now, e)?, own)?;
+                        if now.truth(x)? { pc + 1 } else { *to }
+                    }
+                    Instr::Only(who, to) => match w.among(a, who).map_err(|_| Obstacle::NoRoute)? {
+                        true => pc + 1,
+                        false => *to,
+                    },
                 },
             };
         }
-        None
+        Err(Obstacle::NoRoute)
+    }
+
+    fn coords_of(&self, id: i64) -> Coords {
+        self.coords.get(id as usize).copied().unwrap_or_else(|| coords(self.world.prog, id))
     }
 
     /// The part of a global matrix that a listed copy moves in cluster `id`, with the variables `vars` of its agent.
@@ -233,8 +291,7 @@ impl<'p> Walker<'p> {
             let f = self.footprint(id, t, vars)?;
             return Some(GlobalTile { obj: f.obj, at: f.at, rows: f.rows, cols: f.cols });
         }
-        let at = self.coords.get(id as usize).copied();
-        let values = w.values(t.agent, at.unwrap_or_else(|| coords(w.prog, id)), vars);
+        let values = w.values(t.agent, self.coords_of(id), vars);
         let mut at = [0; 2];
         for (v, e) in at.iter_mut().zip(&place.at) {
             *v = values.of(e).ok()?;

@@ -17,6 +17,7 @@ use super::op::Registers;
 use super::order::{RowId, Rows};
 use super::place::Placement;
 use super::rendezvous::Rendezvous;
+use super::rings::Rings;
 use super::spec::{Rules, Spec};
 use super::stream::Streams;
 use super::vocabulary::{AgentId, AgentInfo, Coords, WaitTarget};
@@ -39,6 +40,8 @@ pub struct World<'p> {
     pub(super) order: Rows,
     /// Global memory: counters, accesses to matrices, tiles still to hand out.
     pub(super) global: GlobalState,
+    /// The last access to each ring, where rings rotate.
+    pub(super) rings: Rings,
     /// What the current step did so far.
     pub(super) journal: Journal,
     /// What all steps found.
@@ -110,6 +113,7 @@ impl<'p> World<'p> {
             flights: Flights::default(),
             order,
             global: GlobalState::new(spec.counters, prog.objects.len(), more_tiles),
+            rings: Rings::default(),
             journal: Journal::default(),
             results: Results::default(),
             spec: Arc::new(spec),

@@ -50,10 +50,14 @@ pub(super) fn sweep() -> Sweep {
     let rows: Vec<_> = csv("calibrate/data/published/b200_stage_sweep.csv");
     let rows: Vec<Row> = rows.par_iter().filter(|r| r["STAGES"] != "0").map(run).collect();
     // Rows are met at cycles / us; the clock is the one of a fine scale that leaves the least mean error.
-    let scale = (1000..2000).map(f64::from);
     let mean = |mhz: f64| rows.iter().map(|r| r.error(mhz).abs()).sum::<f64>();
-    let mhz = scale.min_by(|a, b| mean(*a).total_cmp(&mean(*b))).unwrap();
+    let mhz = clocks().min_by(|a, b| mean(*a).total_cmp(&mean(*b))).unwrap();
     Sweep { rows, mhz }
+}
+
+/// The clocks that are tried.
+pub(super) fn clocks() -> impl Iterator<Item = f64> {
+    (1000..2000).map(f64::from)
 }
 
 fn run(row: &BTreeMap<String, String>) -> Row {

@@ -18,6 +18,13 @@ pub(super) struct Row {
     pub(super) name: String,
     pub(super) traits: Traits,
     pub(super) cycles: (f64, f64),
+    pub(super) mhz: f64,
+    /// CTAs that fit on a core.
+    pub(super) resident: f64,
+    /// Cycles of the matrix operations at the peak rate of all cores.
+    pub(super) matrix: f64,
+    /// Bytes of all arrays of the launch.
+    pub(super) bytes: f64,
     /// In percent.
     hits: (f64, f64),
     /// Megabytes.
@@ -40,8 +47,8 @@ fn row(line: &str) -> Row {
     let name = asked["name"].as_str().expect("a name");
     let path = file(&format!("calibrate/data/h100_kernels/{name}.ptx.gz"));
     // The clock moves with load, so it is an input.
-    let clock =
-        Setting::MachineNumber { key: "clock.mhz".into(), value: (number("cycles") / number("ns") * 1e3).round() };
+    let mhz = (number("cycles") / number("ns") * 1e3).round();
+    let clock = Setting::MachineNumber { key: "clock.mhz".into(), value: mhz };
     let request = Request {
         machine: Some("h100".into()),
         texts: Sources::from([("l.json".to_string(), asked["launch"].to_string())]),
@@ -57,9 +64,25 @@ fn row(line: &str) -> Row {
         name: name.to_string(),
         traits: Traits::of(&subject.program, &subject.machine, true),
         cycles: (r.cycles, number("cycles")),
+        mhz,
+        resident: f64::from(r.occupancy.ctas_per_core),
+        matrix: r.of_peak.unwrap_or(0.0) * r.cycles,
+        bytes: arrays(&asked["launch"]["args"]),
         hits: (r.l2_hit_rate * 100.0, number("l2_hit")),
         read: (r.dram_read_bytes / 1e6, number("dram_read") / 1e6),
     }
+}
+
+/// Bytes of all arrays that a launch gets, each once.
+fn arrays(args: &Value) -> f64 {
+    let bytes = |a: &Value| {
+        let dims = a["ptr"].as_array().or(a["desc"].as_array())?;
+        let dtype = a["dtype"].as_str()?;
+        // `bfloat16`, `int32`: the name ends in the number of bits.
+        let bits: f64 = dtype.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok()?;
+        Some(dims.iter().filter_map(Value::as_f64).product::<f64>() * bits / 8.0)
+    };
+    args.as_array().into_iter().flatten().filter_map(bytes).sum()
 }
 
 /// Every fifth row.

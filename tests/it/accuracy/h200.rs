@@ -20,6 +20,8 @@ pub(super) struct Row {
     pub(super) warps: i64,
     pub(super) stages: i64,
     pub(super) mhz: f64,
+    /// CTAs that fit on a core.
+    pub(super) resident: f64,
     pub(super) traits: Traits,
     pub(super) cycles: (f64, f64),
     /// Fractions.
@@ -109,6 +111,7 @@ fn run(asked: &Asked) -> Row {
         warps,
         stages,
         mhz: asked.mhz,
+        resident: f64::from(r.occupancy.ctas_per_core),
         traits: Traits::of(&program, &machine, false),
         cycles: (r.cycles, asked.cycles),
         hits: (r.l2_hit_rate, asked.hits),

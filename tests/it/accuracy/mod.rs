@@ -8,6 +8,7 @@
 //!
 //! writes the page anew. Read the difference: a mean that grows is a mechanism lost.
 
+mod alternatives;
 mod b200;
 mod clock;
 mod compiled;

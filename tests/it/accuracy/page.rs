@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::alternatives;
 use super::b200::Sweep;
 use super::clock::{Clock, Times};
 use super::compiled::{Row as Compiled, section};
@@ -56,6 +57,7 @@ pub(super) fn page(
     let waiting = sweep.rows.iter().filter(|r| !sweep.saturated(r)).map(|r| r.error(sweep.mhz));
     summary(&mut s, "its rows that more stages would help", &Errors::of(waiting));
     summary(&mut s, "[compiled kernels on an H100](#compiled)", &Errors::of(compiled.iter().map(Compiled::error)));
+    alternatives::section(&mut s, sample, ours, sweep, compiled);
     s += "\n<a id=\"h200\"></a>\n## Triton's bf16 products on an H200\n\n";
     s += "`calibrate/data/h200_triton_gemm_sample.csv`: 4096^3, `ptr` is `hopper/cp_async_wgmma`, `tma` is `hopper/tma_wgmma`; cycles are \
           `sm__cycles_elapsed.max`, hits `lts__t_sector_hit_rate`, caches cold. Predicted / measured.\n\n";

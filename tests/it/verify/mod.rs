@@ -14,6 +14,7 @@ mod limits;
 mod mislead;
 mod peers;
 mod registers;
+mod rings;
 mod rows;
 mod scenarios;
 mod sizes;

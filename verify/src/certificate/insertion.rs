@@ -1,7 +1,7 @@
 //! The places where the longer of two compared runs makes its periods alone.
 
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::Rules;
+use warpline_sim::protocol::{Rules, may_rotate};
 
 use crate::budget::Budget;
 use crate::certificate::Order;
@@ -39,11 +39,15 @@ pub fn insertions(
     periods: Option<i64>,
 ) -> Option<Vec<Insertion>> {
     let budget = &Budget::new(&Options::default());
-    let job = |prog| Job { prog, rules, cluster, place: None, landing: order.into(), budget };
     let refined = [short, long].map(refine);
-    let find = |short, long, parts| self_composition::beside(job(short), job(long), periods, parts);
-    let of = |parts| find(&refined[0], &refined[1], parts).or_else(|_| find(short, long, parts)).ok();
-    [1].into_iter().chain(PARTS).find_map(of).map(|conditions| conditions.inserted)
+    let of = |parts, rotates| {
+        let job = |prog| Job { prog, rules, cluster, place: None, landing: order.into(), rotates, budget };
+        let find = |short, long| self_composition::beside(job(short), job(long), periods, parts);
+        find(&refined[0], &refined[1]).or_else(|_| find(short, long)).ok()
+    };
+    let ways: &[bool] = if may_rotate(short) { &[true, false] } else { &[false] };
+    let all = [1].into_iter().chain(PARTS).flat_map(|parts| ways.iter().map(move |rotates| (parts, *rotates)));
+    all.into_iter().find_map(|(parts, rotates)| of(parts, rotates)).map(|conditions| conditions.inserted)
 }
 
 /// The variation of trip counts in the proof of a kernel.

@@ -96,7 +96,7 @@ pub(super) fn turns(set: &Setting<'_>, max_steps: u64) -> Vec<Turn> {
     let mut stood: Vec<Option<(u32, WaitTarget)>> = Vec::new();
     let (prog, rules, cluster) = (set.prog, set.rules, set.cluster);
     let budget = &Budget::new(&Options { max_steps, ..Options::default() });
-    let job = Job { prog, rules, cluster, place: None, landing: Landing::Late, budget };
+    let job = Job { prog, rules, cluster, place: None, landing: Landing::Late, rotates: false, budget };
     canonical::observed(job, &mut |world, event| {
         started.resize(world.agents().len(), 0);
         stood.resize(world.agents().len(), None);

@@ -109,7 +109,8 @@ fn sequential_loops(
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
     let find = |run: &ClassRun<'_>| sequential_loops::find(run, both).map(|plane| (plane, run.landing));
-    let found = find(run).or_else(|why| in_other_orders(run, find).map_err(|_| why));
+    let rotated = run.rotating().and_then(|run| find(&run.turning()).or_else(|_| find(&run)).ok());
+    let found = rotated.map_or_else(|| find(run), Ok).or_else(|why| in_other_orders(run, find).map_err(|_| why));
     let (upto, found) = match found {
         Ok(found) => ((found.0.first.needs(), found.0.second.needs()), Ok(found)),
         Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
@@ -289,8 +290,12 @@ fn in_some_order(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<
     let find = |run: &ClassRun<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
     // In another order, a comparison may also change its result elsewhere.
     find(run).or_else(|failed| {
-        let may = failed.crossings.is_empty() && failed.faults.is_empty();
-        if may { in_other_orders(run, find).map_err(|_| failed) } else { Err(failed) }
+        if !failed.crossings.is_empty() || !failed.faults.is_empty() {
+            return Err(failed);
+        }
+        // A ring turns slot by slot where agents start iterations together.
+        let rotated = || run.rotating().and_then(|run| find(&run.turning()).ok());
+        in_other_orders(run, find).or_else(|_| rotated().ok_or(failed))
     })
 }
 

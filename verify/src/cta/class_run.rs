@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
-use warpline_sim::protocol::{Placement, Rules};
+use warpline_sim::protocol::{Placement, Rules, may_rotate};
 
 use crate::budget::Budget;
 use crate::execution::canonical::{self, Job, Landing, RunResult};
@@ -22,6 +22,8 @@ pub(crate) struct ClassRun<'a> {
     pub(crate) options: Options,
     /// The landing order of flights.
     pub(crate) landing: Landing,
+    /// Whether states and decisions of compared runs are up to a rotation of rings (lemma 12).
+    pub(crate) rotates: bool,
     /// The shared budget of all runs.
     pub(crate) budget: &'a Budget,
     /// Whether to search for longer periods. Once another class is bounded, the verdict is bounded and longer periods
@@ -38,7 +40,17 @@ impl<'a> ClassRun<'a> {
         options: Options,
         budget: &'a Budget,
     ) -> ClassRun<'a> {
-        ClassRun { given, rules, cluster, place: None, options, landing: Landing::Late, budget, longer_periods: true }
+        ClassRun {
+            given,
+            rules,
+            cluster,
+            place: None,
+            options,
+            landing: Landing::Late,
+            rotates: false,
+            budget,
+            longer_periods: true,
+        }
     }
 
     /// A run of the representative alone, for comparison with another run.
@@ -46,13 +58,18 @@ impl<'a> ClassRun<'a> {
     where
         'a: 'p,
     {
-        let ClassRun { rules, cluster, landing, budget, .. } = *self;
-        Job { prog, rules, cluster, place: None, landing, budget }
+        let ClassRun { rules, cluster, landing, rotates, budget, .. } = *self;
+        Job { prog, rules, cluster, place: None, landing, rotates, budget }
     }
 
     /// A base case, for the whole cell.
     pub(crate) fn base<'p>(&'p self, prog: &'p Program) -> Job<'p> {
         Job { place: self.place.as_ref(), ..self.job(prog) }
+    }
+
+    /// The same settings, with states and decisions up to a rotation of rings. `None` where no ring rotates.
+    pub(crate) fn rotating(&self) -> Option<Self> {
+        may_rotate(self.given).then(|| ClassRun { rotates: true, ..self.clone() })
     }
 
     /// The same settings with aligned outer iterations.

@@ -59,6 +59,8 @@ pub(crate) struct Job<'p> {
     /// The cell of CTAs that the run stands for; `None` where it stands for one CTA.
     pub(crate) place: Option<&'p Arc<Placement>>,
     pub(crate) landing: Landing,
+    /// Whether states and decisions are up to a rotation of rings.
+    pub(crate) rotates: bool,
     /// The budget, shared with other runs.
     pub(crate) budget: &'p Budget,
 }
@@ -140,10 +142,13 @@ pub(crate) struct CanonicalRun<'p> {
 
 impl<'p> CanonicalRun<'p> {
     pub(crate) fn new(job: Job<'p>) -> CanonicalRun<'p> {
-        let world = match job.place {
+        let mut world = match job.place {
             Some(place) => World::placed_at(job.prog, job.rules, place),
             None => World::alone(job.prog, job.rules, job.cluster),
         };
+        if job.rotates {
+            world.rotate_rings();
+        }
         let n = world.agents().len();
         CanonicalRun {
             world,

@@ -12,12 +12,10 @@ use crate::execution::canonical::{CanonicalRun, Job, RecordedRun, RunResult, run
 pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<RunResult> {
     let Some(last) = jobs.last() else { return Vec::new() };
     let of_one = of_one(*last);
-    if !jobs.iter().all(|job| of_one(job.prog)) {
-        return jobs.iter().map(|job| run(*job)).collect();
-    }
     let mut seen: Vec<Option<RunResult>> = vec![None; jobs.len()];
     // Runs in progress, each with the kernels that it stands for; the last of these kernels makes it.
-    let mut open = vec![(RecordedRun::new(*last), (0..jobs.len()).collect::<Vec<usize>>())];
+    let together: Vec<usize> = (0..jobs.len()).filter(|i| of_one(jobs[*i].prog)).collect();
+    let mut open = vec![(RecordedRun::new(*last), together)];
     while let Some((mut run, mut of)) = open.pop() {
         let own = jobs[of[of.len() - 1]].prog;
         let others: Vec<&Program> = of.iter().map(|i| jobs[*i].prog).collect();

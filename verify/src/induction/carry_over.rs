@@ -83,6 +83,9 @@ const BEHIND: [i64; 6] = [2, 4, 8, 14, 24, 48];
 /// The same where one base case less saves many runs: in a plane of two trip counts.
 pub(crate) const BEHIND_IN_PLANE: [i64; 7] = [1, 2, 4, 8, 14, 24, 48];
 
+/// Number of these starts that are tried where states recur up to a rotation.
+const EARLY: usize = 4;
+
 /// Factor of `max_trips` for the run that shows a longer period.
 const LONGER: i64 = 10;
 /// Length of such a run in periods: two on each side of the compared states, and one for the prologue.
@@ -90,9 +93,9 @@ const PERIODS: i64 = 5;
 
 /// Searches for the period of the main loop in a region, and for its start.
 pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
-    let mut failed = match near(run, at, region, &BEHIND) {
+    let mut failed = match near(run, at, region, (&BEHIND, run.options.max_trips)) {
         Ok(found) => return Ok(found),
-        Err(failed) if !run.longer_periods => return Err(failed),
+        Err(failed) if !run.longer_periods || run.rotates => return Err(failed),
         Err(failed) => failed,
     };
     if region.hi.is_none() && !failed.crossings.is_empty() && failed.faults.is_empty() {
@@ -148,23 +151,29 @@ fn in_parts(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof
 /// Largest number of longer periods that are tried in turn.
 const ROUNDS: usize = 4;
 
-/// Searches for the period of the main loop and its start, for all trip counts, in a plane of two trip counts.
-pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
-    near(run, at, Region::ALL, &BEHIND_IN_PLANE).map_err(|failed| failed.why)
+/// Searches for the period of the main loop and its start, for all trip counts, in a plane of two trip counts. Base cases
+/// may be at most `most`.
+pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>, most: i64) -> Result<Proof, String> {
+    near(run, at, Region::ALL, (&BEHIND_IN_PLANE, most)).map_err(|failed| failed.why)
 }
 
-fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, behind: &[i64]) -> Result<Proof, Failure> {
-    let (max, lo) = (run.options.max_trips, region.lo);
+fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, (behind, most): (&[i64], i64)) -> Result<Proof, Failure> {
+    let (max, lo) = (most.min(run.options.max_trips), region.lo);
     let mut failed = Failure::default();
-    for long in LONG.into_iter().filter(|n| *n <= max) {
+    // A run of twice the base cases shows the period and its start.
+    let enough = |n: &i64| *n == LONG[0] || *n <= 2 * max;
+    let lengths = if run.rotates { &LONG[..2] } else { &LONG };
+    for long in lengths.iter().copied().filter(|n| *n <= run.options.max_trips && enough(n)) {
         let Some((start, period)) = repeats(run, at, lo + long) else { continue };
         failed.states = Some(period);
         let start = start.max(lo);
+        // Where a rotation carries over, it does so from an early start.
+        let behind = if run.rotates { &behind[..behind.len().min(EARLY)] } else { behind };
         match from((start, behind), &[period, 2 * period], lo + max, |p| carries(run, at, p, 1, region)) {
             Ok(found) => return Ok(found),
             Err(more) => failed = failed.with(more),
         }
-        if !failed.faults.is_empty() || !failed.crossings.is_empty() && long > LONG[0] {
+        if run.rotates || !failed.faults.is_empty() || !failed.crossings.is_empty() && long > LONG[0] {
             break;
         }
     }

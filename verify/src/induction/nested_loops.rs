@@ -61,12 +61,23 @@ const TURNS: i64 = 2;
 
 /// Searches for the periods and their starts, in the order of agents with fewer base cases first.
 pub(crate) fn find(run: &ClassRun<'_>, at: AtTurns<'_>) -> Result<Nested, String> {
+    let rotated = run.rotating().and_then(|run| in_some_order(&run, at).ok());
+    rotated.map_or_else(|| in_some_order(run, at), Ok)
+}
+
+fn in_some_order(run: &ClassRun<'_>, at: AtTurns<'_>) -> Result<Nested, String> {
     let few = |n| at(n, TURNS);
     let (turning, stepping) = (run.turning(), run.stepping());
-    let steps = |run: &ClassRun<'_>| carry_over::period(run, &few);
-    let (turns, inner) = rayon::join(|| steps(&turning), || steps(&stepping));
-    let fewer = matches!((&turns, &inner), (Ok(turns), Ok(inner)) if inner.needs() < turns.needs());
-    let by_turns = || turns.and_then(|steps| in_order(&turning, at, steps));
+    let all = run.options.max_trips;
+    let inner = carry_over::period(&stepping, &few, all);
+    // The other order is taken where it needs no more base cases.
+    let most = inner.as_ref().map_or(all, Proof::needs);
+    let turns = carry_over::period(&turning, &few, most);
+    let fewer = turns.is_err();
+    let by_turns = || {
+        let found = turns.or_else(|why| if most < all { carry_over::period(&turning, &few, all) } else { Err(why) });
+        found.and_then(|steps| in_order(&turning, at, steps))
+    };
     let by_steps = || inner.and_then(|steps| in_order(&stepping, at, steps));
     if fewer { by_steps().or_else(|_| by_turns()) } else { by_turns().or_else(|why| by_steps().map_err(|_| why)) }
 }

@@ -39,7 +39,7 @@ pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, Strin
         line.from(start, &[lcm(of, period)], long)
     });
     // The run has no common prefix with others, or repeats in another way.
-    found.map_or_else(|| carry_over::period(run, at), Ok)
+    found.map_or_else(|| carry_over::period(run, at, max), Ok)
 }
 
 /// The number of outer iterations after which all decisions can recur (`periods`).

@@ -115,8 +115,10 @@ impl Memory {
 
 /// The route of each cluster.
 pub(super) struct Routes {
-    /// One route for all clusters, or one for each.
+    /// In launch order.
     routes: Vec<Route>,
+    /// Whether all clusters share the first route, with its variables.
+    shared: bool,
 }
 
 impl Routes {
@@ -124,22 +126,21 @@ impl Routes {
     pub(super) fn new(prog: &Program, rules: Rules) -> Option<Self> {
         let own = World::depends_on_grid(prog);
         let n = if own { prog.grid.len() } else { 1 };
-        let mut walker = Walker::new(prog, rules, 0);
-        let routes: Option<Vec<_>> = (0..n).map(|id| walker.route_of(id)).collect();
-        Some(Routes { routes: routes? })
+        Some(Routes { routes: Walker::new(prog, rules, 0).routes(0..n)?, shared: !own })
     }
 
-    /// The lengths of the routes.
+    /// The lengths of the routes, by cluster.
     pub(super) fn lengths(&self) -> Vec<u64> {
-        self.routes.iter().map(|r| r.length).collect()
+        self.routes.iter().flat_map(|r| r.ids.clone().map(|_| r.length)).collect()
     }
 
     /// The copies that all clusters share, if they do.
     fn common(&self) -> Option<&[Traffic]> {
-        if let [one] = self.routes.as_slice() { Some(&one.copies) } else { None }
+        self.routes.first().filter(|_| self.shared).map(|r| r.copies.as_slice())
     }
 
     fn of(&self, id: i64) -> &Route {
-        if let [one] = self.routes.as_slice() { one } else { &self.routes[id as usize] }
+        let i = if self.shared { 0 } else { self.routes.partition_point(|r| r.ids.end <= id) };
+        &self.routes[i]
     }
 }

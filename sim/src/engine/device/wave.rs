@@ -144,8 +144,8 @@ fn ahead(prog: &Program, walker: &mut Walker<'_>, routes: &Routes) -> Vec<u32> {
     let mut slots: FxHashMap<Slot, u32> = FxHashMap::default();
     let route = routes.of(0);
     for t in route.copies.iter().filter(|t| !t.store).take(AHEAD) {
-        let Some(from) = walker.footprint(0, t, route.vars(t)) else { continue };
-        let Some(to) = walker.destination(t, route.vars(t)) else { continue };
+        let Some(from) = walker.footprint(0, t, &route.vars(t, 0)) else { continue };
+        let Some(to) = walker.destination(t, &route.vars(t, 0)) else { continue };
         let (n, last) = &mut tiles[from.obj as usize];
         *n += u32::from(std::mem::replace(last, from.at) != from.at);
         let slot = Slot { from: from.obj, obj: to.obj, cta: to.cta, slot: to.slot, pieces: to.pieces };
@@ -250,7 +250,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 let id = g.own.unwrap_or(g.ids[0]);
                 let route = routes.of(id);
                 let Some(t) = route.copies.get(step) else { continue };
-                let Some(tile) = self.walker.tile(id, t, route.vars(t)) else { continue };
+                let Some(tile) = self.walker.tile(id, t, &route.vars(t, id)) else { continue };
                 let elements = self.walker.by_elements(t);
                 let Some(request) = self.request(group as u32, &tile, (elements, t.store || elements)) else {
                     continue;

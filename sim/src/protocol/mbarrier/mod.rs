@@ -67,12 +67,16 @@ impl World<'_> {
 
     /// The barriers that a reference names: one, or one in each CTA of a mask.
     pub(super) fn bars(&self, a: AgentId, r: &BarRef) -> Result<smallvec::SmallVec<[MbarIx; 2]>, Fault> {
-        let stage = self.eval(a, &r.stage)?;
-        let stages = self.prog.mbars[r.bar as usize].stages;
+        let ring = self.ring_of_barrier(r.bar);
+        let slot = self.slot(a, &r.stage, ring)?;
+        let (stage, stages) = (slot.slot, self.prog.mbars[r.bar as usize].stages);
         if stage < 0 || stage >= stages as i64 {
             return Err(Fault::Stage { bar: r.bar, stage });
         }
-        let ix = |cta| self.mbar_ix(r.bar, stage as u32, cta);
+        let ix = |cta| {
+            self.access(ring, cta, slot);
+            self.mbar_ix(r.bar, stage as u32, cta)
+        };
         let own = self.spec.info[a as usize].cta;
         Ok(match &r.at {
             BarrierCta::Own => smallvec::smallvec![ix(own)],
@@ -297,12 +301,12 @@ impl World<'_> {
                 Some(phase) => phase as i64,
                 None => return Err(Fault::State { bar: self.mbar_decl(ix), state: *s }.into()),
             },
-            Phase::Absolute(e) => self.number(a, e)? + first,
+            Phase::Absolute(e) => self.phase(a, pc, e)? + first,
             Phase::Parity(e) => {
                 // The bit stands for the newest phase of that parity that the waiter can know to be complete, or the
                 // next one. With h completed phases known to the waiter, that is phase h if its parity fits, else h − 1
                 // (docs/rules.md 9).
-                let v = self.number(a, e)?;
+                let v = self.parity(a, pc, e)?;
                 // Where a search makes every order, the bit answers as the hardware's does: for the open phase or the
                 // last one.
                 let known = self.order.clock(self.spec.agent_row(a), self.spec.mbar_comp(ix)) as i64;
