@@ -29,7 +29,9 @@ fn error(row: &Value, sass: bool) -> (f64, String) {
 
 #[test]
 fn a_run_takes_the_order_of_loads_from_a_disassembly_and_comes_nearer_to_the_device() {
-    let rows = std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FOLDER).join("rows.jsonl"));
+    let rows = std::fs::read_to_string(
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FOLDER).join("rows.jsonl"),
+    );
     let rows: Vec<Value> =
         rows.expect("the rows").lines().map(|l| serde_json::from_str(l).expect("a row of JSON")).collect();
     for name in KERNELS {

@@ -90,10 +90,11 @@ fn goes_on(a: &Arena, count: Term, behind: i64, found: &mut Vec<(Term, i64)>) {
         Node::Op(Op::Max, args) if a.constant(args[1]) == Some(0) => goes_on(a, args[0], behind, found),
         Node::Op(Op::Max, args) if a.constant(args[0]) == Some(0) => goes_on(a, args[1], behind, found),
         Node::Op(Op::Min, args) => args.iter().for_each(|t| goes_on(a, *t, behind, found)),
-        Node::Op(Op::Trips, args) if (0..=1).contains(&behind) => match a.node(args[0]) {
-            Node::Op(Op::Ge, args) => found.push((args[0], behind)),
-            _ => {}
-        },
+        Node::Op(Op::Trips, args) if (0..=1).contains(&behind) => {
+            if let Node::Op(Op::Ge, args) = a.node(args[0]) {
+                found.push((args[0], behind));
+            }
+        }
         _ => {}
     }
 }
