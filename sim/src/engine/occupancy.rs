@@ -1,6 +1,6 @@
 //! The number of CTAs that a core holds at a time.
 
-use crate::ir::{COLUMN_BYTES, Class, Object, Program};
+use crate::ir::{COLUMN_BYTES, Class, Program};
 use crate::machine::{Machine, Vendor};
 use crate::report::{Occupancy, RunError};
 
@@ -105,9 +105,10 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
 pub fn tmem_columns(prog: &Program) -> i64 {
     let allocated = |columns: i64| (columns.max(32) as u64).next_power_of_two() as i64;
     let objects = prog.objects.iter().filter(|o| o.class == Class::Tmem && o.overlay.is_none());
-    let (parts, whole): (Vec<_>, Vec<_>) = objects.partition(|o| !o.row_cuts.is_empty());
+    if prog.opaque_globals {
+        let parts: i64 = objects.map(|o| (o.rows * o.slots as i64 + COLUMN_BYTES - 1) / COLUMN_BYTES).sum();
+        return if parts == 0 { 0 } else { allocated(parts) };
+    }
     // A column has 128 lanes of 32 bits; narrower elements are packed.
-    let of_whole = |o: &&Object| allocated((o.cols * o.slots as i64 * o.dtype.bits() as i64 + 31) / 32);
-    let of_parts: i64 = parts.iter().map(|o| (o.rows * o.slots as i64 + COLUMN_BYTES - 1) / COLUMN_BYTES).sum();
-    whole.iter().map(of_whole).sum::<i64>() + if parts.is_empty() { 0 } else { allocated(of_parts) }
+    objects.map(|o| allocated((o.cols * o.slots as i64 * o.dtype.bits() as i64 + 31) / 32)).sum()
 }
