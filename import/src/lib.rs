@@ -9,6 +9,7 @@
 //! | `ptx` | reads PTX text: instructions with modifiers as a set, scopes, source lines |
 //! | `flow` | basic blocks, dominators, post-dominators, natural loops |
 //! | `symbolic` | values per lane: affine forms over arguments, coordinates and loop counters |
+//! | `sass` | reads a disassembly: registers and the order of loads, for the time of a run |
 //! | `lift` | walks each warp's control flow, recovers loops, rings, barriers and slots, and builds the program |
 //!
 //! # Tour

@@ -14,7 +14,6 @@ mod cli_files;
 mod compare;
 mod credible;
 mod device;
-mod disassembled;
 mod dispatched;
 mod docs;
 mod editors;

@@ -47,12 +47,13 @@ impl Wait {
     /// The sum of a leaf and a constant of which slot and parity are remainder and quotient.
     fn counter(&self, leaf: &Expr) -> Option<Expr> {
         let cycle = 2 * self.slots;
-        let gains = |by: i64| {
-            let of = |e: &Expr| gain(e, &|x| (x == leaf).then_some(by));
-            let even = of(&self.parity)? % 2 == 0;
-            (even && of(&self.stage)? % self.slots == 0).then_some(())
+        let recurs = |by: &i64| {
+            let gains = |e: &Expr, modulus: i64| {
+                gain(e, &|x| (x == leaf).then_some(*by)).is_some_and(|gain| gain % modulus == 0)
+            };
+            gains(&self.parity, 2) && gains(&self.stage, self.slots)
         };
-        let period = (0..).map(|k| cycle << k).take_while(|by| *by <= LONGEST).find(|by| gains(*by).is_some())?;
+        let period = (0..).map(|k| cycle << k).take_while(|by| *by <= LONGEST).find(recurs)?;
         let fits = |c: &i64| {
             (0..period).all(|n| {
                 let of = |e: &Expr| value(e, &|x| (x == leaf).then_some(n));
@@ -106,7 +107,7 @@ fn count(prog: &mut Program, pc: usize, wait: &Wait) {
     let counter = match vars[..] {
         [] => return,
         [_] if counted => return,
-        [v] if wait.counter(&Expr::Var(v)).is_some() => wait.counter(&Expr::Var(v)),
+        [v] => wait.counter(&Expr::Var(v)).or_else(|| at_launch(prog, pc, wait, &vars)),
         _ => at_launch(prog, pc, wait, &vars),
     };
     let Some(counter) = counter else { return };
@@ -229,14 +230,9 @@ fn mentions(e: &Expr, v: VarId) -> bool {
 
 /// An expression with another in place of a variable.
 fn replaced(e: &Expr, v: VarId, by: &Expr) -> Expr {
-    match e {
-        Expr::Var(own) if *own == v => by.clone(),
-        Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => e.clone(),
-        Expr::Unary(op, x) => Expr::Unary(*op, Box::new(replaced(x, v, by))),
-        Expr::Tape(t, x) => Expr::Tape(*t, Box::new(replaced(x, v, by))),
-        Expr::Binary(op, p) => Expr::Binary(*op, Box::new((replaced(&p.0, v, by), replaced(&p.1, v, by)))),
-        Expr::If(p) => Expr::If(Box::new((replaced(&p.0, v, by), replaced(&p.1, v, by), replaced(&p.2, v, by)))),
-    }
+    let mut e = e.clone();
+    e.replace(&Expr::Var(v), by);
+    e
 }
 
 /// The value of an expression, from values of its leaves.

@@ -78,6 +78,11 @@ pub(super) fn terms_of(e: &Effect) -> Vec<Term> {
 
 /// The barrier that an effect uses, other than to initialize it.
 pub(super) fn barrier_of(e: &Effect) -> Option<Term> {
+    barrier(&mut e.clone()).copied()
+}
+
+/// As [`barrier_of`], as a place for another barrier.
+pub(super) fn barrier(e: &mut Effect) -> Option<&mut Term> {
     match e {
         Effect::Arrive { bar, .. }
         | Effect::Expect { bar, .. }
@@ -85,24 +90,8 @@ pub(super) fn barrier_of(e: &Effect) -> Option<Term> {
         | Effect::Wait(bar, _)
         | Effect::WaitState(bar, _)
         | Effect::TensorCommit { bar, .. }
-        | Effect::BulkLoad { bar, .. } => Some(*bar),
-        Effect::Far { bar, .. } => *bar,
+        | Effect::BulkLoad { bar, .. }
+        | Effect::Far { bar: Some(bar), .. } => Some(bar),
         _ => None,
     }
-}
-
-/// The effect with another barrier.
-pub(super) fn with_barrier(mut e: Effect, to: Term) -> Effect {
-    match &mut e {
-        Effect::Arrive { bar, .. }
-        | Effect::Expect { bar, .. }
-        | Effect::CopyArrive(bar, _)
-        | Effect::Wait(bar, _)
-        | Effect::WaitState(bar, _)
-        | Effect::TensorCommit { bar, .. }
-        | Effect::BulkLoad { bar, .. }
-        | Effect::Far { bar: Some(bar), .. } => *bar = to,
-        _ => {}
-    }
-    e
 }

@@ -79,8 +79,9 @@ fn in_loop(s: &mut Shared<'_>, h: u32, count: Term, body: Vec<Merged>) -> Vec<Me
     body.iter().map(|n| replaced(s, n, &mut f)).collect()
 }
 
-/// What is not negative as long as a loop with this trip count goes on, over the number of the iteration, and by how much
-/// the trip count is more than the number of iterations in which it is not negative: 1 where the loop is left at its end.
+/// Terms over the number of the iteration that are not negative as long as a loop with this trip count goes on. Beside
+/// each is how many iterations the loop makes behind those in which the term is not negative: 1 where the loop is left at
+/// its end.
 fn goes_on(a: &Arena, count: Term, behind: i64, found: &mut Vec<(Term, i64)>) {
     let (k, parts) = a.parts(count);
     if let ([(t, 1)], true) = (&*parts, k != 0) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::symbolic::{Op, Term};
 
 use super::barriers::{addresses, arrays};
-use super::effects_of::{barrier_of, with_barrier};
+use super::effects_of::{barrier, barrier_of};
 use super::merge::{Merged, MergedKind, each_op};
 use super::shared::Shared;
 use super::tree::Effect;
@@ -83,7 +83,13 @@ fn one_each(
     let mut rest: Option<Vec<Merged>> = None;
     for x in list.iter().rev() {
         let bar = s.arena.int(*x);
-        let named = |e: &Effect| if barrier_of(e) == Some(t) { with_barrier(e.clone(), bar) } else { e.clone() };
+        let named = |e: &Effect| {
+            let mut e = e.clone();
+            if let Some(own) = barrier(&mut e).filter(|own| **own == t) {
+                *own = bar;
+            }
+            e
+        };
         let here = node(ops.iter().map(|(w, lanes, e)| (*w, *lanes, named(e))).collect());
         let (at, part, warps) = (here.at, here.part, here.warps);
         let here = split(s, vec![here], chosen);

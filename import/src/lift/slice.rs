@@ -3,7 +3,7 @@
 use crate::ptx::{Arg, Inst, Reg};
 
 /// Registers an instruction writes.
-pub(crate) fn writes(i: &Inst, f: &mut impl FnMut(Reg)) {
+pub(super) fn writes(i: &Inst, f: &mut impl FnMut(Reg)) {
     let first = i.args.first();
     match i.op.as_str() {
         "st" | "red" | "bra" | "brx" | "bar" | "barrier" | "cp" | "fence" | "membar" | "prefetch" | "prefetchu"

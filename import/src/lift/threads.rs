@@ -29,8 +29,8 @@ fn implied(entry: &Entry) -> Option<[u32; 3]> {
     (!entry.code.iter().any(|i| acts(i) && !only_global(i))).then_some([32, 1, 1])
 }
 
-/// The shape of a block of at most `threads` threads in which a text numbers the threads by `x + X (y + Y z)`: `X`, `Y` and
-/// what is left. `None` where the text has no such number, or several that differ.
+/// The shape of a block of at most `threads` threads, from how a text numbers them. A number `x + X (y + Y z)` says the
+/// sizes `X` and `Y`; the third is what is left. `None` where the text has no such number, or several that differ.
 fn numbered(entry: &Entry, threads: u32) -> Option<[u32; 3]> {
     let reads = |axis: &str| entry.code.iter().any(|i| i.args.iter().any(|a| matches!(a, Arg::Name(n) if n == axis)));
     let (reads_y, reads_z) = (reads("%tid.y"), reads("%tid.z"));

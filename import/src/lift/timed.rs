@@ -4,8 +4,6 @@
 //! Every warp instruction is charged to the unit that executes it. Addresses of global memory are bytes from the start
 //! of an array that the launch names; the lanes of an access are offsets from its first lane.
 
-use std::collections::BTreeMap;
-
 use warpline_sim::ir::Instructions;
 
 use crate::ptx::{Arg, Error, Inst, Reg};
@@ -13,6 +11,7 @@ use crate::symbolic::{Arena, Atom, Node as TermNode, Term};
 
 use super::issue::Block;
 use super::launch::{Argument, Launch};
+use super::loaded::{Loaded, loads_global};
 use super::slice::writes;
 use super::tree::{Effect, Fence, Global, GlobalAccess, Kind, Node, Run, Val};
 use super::values::bytes_of;
@@ -40,8 +39,8 @@ pub(super) struct Issued {
     work: Instructions,
     /// Those instructions, with what each needs.
     block: Block,
-    /// Registers that a load writes and that no instruction has used yet, with the number of the load.
-    loads: BTreeMap<Reg, u32>,
+    /// Loads that no instruction has used yet.
+    loads: Loaded,
 }
 
 /// Cycles of a chain of additions for each instruction (calibrate/probes/latency.cu). The engine takes chains in these.
@@ -181,42 +180,10 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Waits for the loads whose registers an instruction reads. A copy of a register is no use.
+    /// Waits for the loads whose registers an instruction is the first to use.
     fn uses(&mut self, at: usize, i: &Inst) {
-        if self.issued.loads.is_empty() {
-            return;
-        }
-        let mut written = Vec::new();
-        writes(i, &mut |r| written.push(r));
-        let mut read: Vec<Reg> = i.guard.iter().map(|g| g.0).collect();
-        i.args_from(usize::from(!written.is_empty())).iter().for_each(|a| a.each_reg(&mut |r| read.push(r)));
-        let mut found: Vec<u32> = read.iter().filter_map(|r| self.issued.loads.get(r).copied()).collect();
-        found.sort_unstable();
-        found.dedup();
-        if i.op == "mov" {
-            for r in &written {
-                match found.first() {
-                    Some(load) => self.issued.loads.insert(*r, *load),
-                    None => self.issued.loads.remove(r),
-                };
-            }
-            return;
-        }
-        for (n, load) in found.into_iter().enumerate() {
-            self.issued.loads.retain(|_, of| *of != load);
+        for (n, load) in self.issued.loads.used(i).into_iter().enumerate() {
             self.record(at, USE_PART + n.min(20) as u8, Effect::Use(load));
-        }
-        for r in written {
-            self.issued.loads.remove(&r);
-        }
-    }
-
-    /// Marks the registers that a load writes.
-    fn loads(&mut self, i: &Inst, number: u32) {
-        let mut list = Vec::new();
-        i.arg(0).each_reg(&mut |r| list.push(r));
-        for r in list {
-            self.issued.loads.insert(r, number);
         }
     }
 
@@ -231,9 +198,9 @@ impl Walk<'_, '_> {
     fn global(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         let far = i.has("global") && !i.has("param");
         let (how, operand, bytes) = match i.op.as_str() {
-            "ld" | "ldu" if far => (GlobalAccess::Load(at as u32), 1, bytes_of(i)),
+            _ if loads_global(i) => (GlobalAccess::Load(at as u32), 1, bytes_of(i)),
             "ld" | "ldmatrix" if i.mods.iter().any(|m| m.starts_with("shared")) || i.op == "ldmatrix" => {
-                self.loads(i, SHARED_LOAD);
+                self.issued.loads.load(i, SHARED_LOAD);
                 return Ok(());
             }
             "st" if far && !i.has("async") => (GlobalAccess::Store, 0, bytes_of(i)),
@@ -252,7 +219,7 @@ impl Walk<'_, '_> {
         }
         let v = self.operand(i.arg(operand))?;
         if let GlobalAccess::Load(number) = how {
-            self.loads(i, number);
+            self.issued.loads.load(i, number);
         }
         let mut g = self.lanes_of(how, &v, lanes, bytes);
         if how == GlobalAccess::Copy {

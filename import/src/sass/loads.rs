@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::lift::writes;
-use crate::ptx::{Entry, Reg};
+use crate::lift::{Loaded, loads_global};
+use crate::ptx::Entry;
 
 use super::{Inst, Kernel, registers};
 
@@ -42,30 +42,15 @@ fn by_use<T>(mut loads: Vec<Used<T>>) -> Vec<T> {
     loads.into_iter().map(|(load, _)| load).collect()
 }
 
-/// The loads of global memory of PTX, by position, in the order of their first uses. A copy of a register is no use.
+/// The loads of global memory of PTX, by position, in the order of their first uses.
 fn loads_by_use(entry: &Entry) -> Vec<usize> {
     let mut loads: Vec<Used<usize>> = Vec::new();
-    let mut pending: BTreeMap<Reg, usize> = BTreeMap::new();
+    let mut pending = Loaded::default();
     for (at, i) in entry.code.iter().enumerate() {
-        let mut written = Vec::new();
-        writes(i, &mut |r| written.push(r));
-        let mut read = Vec::new();
-        i.args_from(usize::from(!written.is_empty())).iter().for_each(|a| a.each_reg(&mut |r| read.push(r)));
-        let used: BTreeSet<usize> = read.iter().filter_map(|r| pending.get(r).copied()).collect();
-        let copied = used.first().copied().filter(|_| i.op == "mov");
-        if copied.is_none() {
-            used.iter().for_each(|n| loads[*n].1 = at);
-            pending.retain(|_, n| !used.contains(n));
-        }
-        let loaded = (matches!(i.op.as_str(), "ld" | "ldu") && i.has("global") && !i.has("param")).then(|| {
+        pending.used(i).into_iter().for_each(|n| loads[n as usize].1 = at);
+        if loads_global(i) {
+            pending.load(i, loads.len() as u32);
             loads.push((at, usize::MAX));
-            loads.len() - 1
-        });
-        for r in written {
-            match loaded.or(copied) {
-                Some(n) => pending.insert(r, n),
-                None => pending.remove(&r),
-            };
         }
     }
     by_use(loads)

@@ -1,8 +1,8 @@
 //! The disassembly of a compiled kernel (SASS): what the assembler made of its PTX.
 //!
-//! The text is that of `nvdisasm -c`, `cuobjdump -sass` or Triton's `kernel.asm["sass"]`. A run takes two things from it that PTX does not say: the
-//! registers of a thread, and how many loads of global memory are in flight before the first of them is used. ptxas
-//! issues loads in batches where registers are few, and does not document how.
+//! The text is that of `nvdisasm -c`, `cuobjdump -sass` or Triton's `kernel.asm["sass"]`. A run takes two things from it
+//! that PTX does not say. One is the registers of a thread. The other is how many loads of global memory are in flight
+//! before the first of them is used: ptxas issues loads in batches where registers are few, and does not document how.
 
 mod loads;
 

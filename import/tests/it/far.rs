@@ -1,7 +1,7 @@
 //! Accesses of threads to the shared memory of another CTA of the cluster.
 
 /// The verdict on a kernel of two CTAs with 32 threads each, with this body. `%r5` is the address of a thread's word and
-/// `%r6` that of the same word in the other CTA; `%r2` and `%r8` are the addresses of the barrier in both CTAs.
+/// `%r6` that of the same word in the other CTA. `%r2` and `%r8` are the addresses of the barrier in both CTAs.
 fn verdict(body: &str) -> String {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n.reqntid 32\n\

@@ -196,6 +196,20 @@ impl Expr {
         self.operands().for_each(|x| x.visit(f));
     }
 
+    /// Puts `by` in the place of each part that equals `part`.
+    pub fn replace(&mut self, part: &Expr, by: &Expr) {
+        if self == part {
+            *self = by.clone();
+            return;
+        }
+        match self {
+            Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => {}
+            Expr::Unary(_, x) | Expr::Tape(_, x) => x.replace(part, by),
+            Expr::Binary(_, p) => [&mut p.0, &mut p.1].into_iter().for_each(|x| x.replace(part, by)),
+            Expr::If(p) => [&mut p.0, &mut p.1, &mut p.2].into_iter().for_each(|x| x.replace(part, by)),
+        }
+    }
+
     /// The operands of the outermost operator, in source order.
     pub fn operands(&self) -> impl Iterator<Item = &Expr> {
         let of = match self {

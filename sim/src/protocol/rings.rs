@@ -8,8 +8,8 @@
 //! Steps treat the slots of an array alike, and so do all rules. So a state in which the slots of an array have changed
 //! places is the same state under other names (docs/proof.md, lemma 12). In a world that rotates its rings, an access by
 //! `counter % slots` decides only how far its slot is from the slot of the access before. A snapshot lists the slots
-//! from the last one accessed on. The phase that a wait for `counter / slots` names is compared with the phases of the
-//! slot's barrier, and a snapshot has the distance of the two for each slot.
+//! from the last one accessed on. A wait for `counter / slots` names a phase of the slot's barrier. A snapshot has, for
+//! each slot, how far this phase is from the barrier's own.
 
 use std::cell::Cell;
 use std::sync::Arc;

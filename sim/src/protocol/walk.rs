@@ -300,7 +300,8 @@ impl<'p> Walker<'p> {
         Some(GlobalTile { obj: place.obj, at, rows: (0, height), cols: (0, width) })
     }
 
-    /// The footprint of a listed copy in cluster `id`, with the variables `vars` of its agent. `None` where the place is outside of what the kernel may touch.
+    /// The footprint of a listed copy in cluster `id`, with the variables `vars` of its agent. `None` where the place is
+    /// outside of what the kernel may touch.
     pub fn footprint(&mut self, id: i64, t: &Traffic, vars: &[i64]) -> Option<Footprint> {
         let w = &mut self.world;
         w.coords = coords(w.prog, id);
@@ -343,8 +344,8 @@ fn is_whole(place: &Place) -> bool {
     place.cta.is_none() && place.sel.rows.is_empty() && place.sel.cols.is_empty() && place.sel.exact.is_empty()
 }
 
-/// Agents with equal control flow, as long as no agent gets a number from another: every head of a block includes all
-/// or none of them, and no expression of the control flow names what differs between them.
+/// Agents with equal control flow, as long as no agent gets a number from another. Every head of a block includes all or
+/// none of them, and no expression of the control flow names what differs between them.
 fn classes(w: &World<'_>) -> Vec<Vec<AgentId>> {
     let prog = w.prog;
     let (mut warp, mut rank) = (false, false);

@@ -50,8 +50,8 @@ impl Loop {
         (rows + cols) * depth * self.bytes
     }
 
-    /// Cycles of a step on one core with so many resident CTAs: `max(RT / stages, II)`, where RT is the time from the
-    /// issue of a step's copies to the end of its products, and II the time of its most used resource.
+    /// Cycles of a step on one core with so many resident CTAs: `max(RT / stages, II)`. RT is the time from the issue of
+    /// a step's copies to the end of its products. II is the time of its most used resource.
     fn step(&self, m: &Machine, resident: f64) -> f64 {
         let [rows, cols, depth] = self.tile;
         let umma = m.get("umma.latency").is_some();

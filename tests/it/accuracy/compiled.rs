@@ -13,6 +13,8 @@ use super::table::{Errors, signed};
 /// Of so many rows, one is on the page; all take more than a minute.
 const EVERY: usize = 5;
 
+pub(super) const FOLDER: &str = "calibrate/data/h100_kernels";
+
 /// A row: predicted and measured.
 pub(super) struct Row {
     pub(super) name: String,
@@ -41,30 +43,46 @@ impl Row {
     }
 }
 
-fn row(line: &str) -> Row {
-    let asked: Value = serde_json::from_str(line).expect("a row");
-    let number = |key: &str| asked[key].as_f64().unwrap_or_else(|| panic!("{key}: {line}"));
-    let name = asked["name"].as_str().expect("a name");
-    let path = file(&format!("calibrate/data/h100_kernels/{name}.ptx.gz"));
-    // The clock moves with load, so it is an input.
-    let mhz = (number("cycles") / number("ns") * 1e3).round();
-    let clock = Setting::MachineNumber { key: "clock.mhz".into(), value: mhz };
-    let request = Request {
+/// The recorded kernels.
+pub(super) fn recorded() -> Vec<Value> {
+    let text = std::fs::read_to_string(file(&format!("{FOLDER}/rows.jsonl"))).expect("the rows");
+    text.lines().map(|l| serde_json::from_str(l).expect("a row")).collect()
+}
+
+/// A number of a recorded kernel.
+pub(super) fn number(row: &Value, key: &str) -> f64 {
+    row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"))
+}
+
+/// The clock of a recorded kernel in MHz. The clock moves with load, so it is an input.
+fn mhz(row: &Value) -> f64 {
+    (number(row, "cycles") / number(row, "ns") * 1e3).round()
+}
+
+/// A request for the run of a recorded kernel.
+pub(super) fn request(row: &Value) -> Request {
+    let name = row["name"].as_str().expect("a name");
+    Request {
         machine: Some("h100".into()),
-        texts: Sources::from([("l.json".to_string(), asked["launch"].to_string())]),
+        texts: Sources::from([("l.json".to_string(), row["launch"].to_string())]),
         launch_file: Some("l.json".into()),
         bind_launch: true,
-        settings: vec![clock],
-        ..Request::named(&path.display().to_string())
-    };
-    let subject = load(&request).unwrap_or_else(|e| panic!("{name}: {e}"));
+        settings: vec![Setting::MachineNumber { key: "clock.mhz".into(), value: mhz(row) }],
+        ..Request::named(&file(&format!("{FOLDER}/{name}.ptx.gz")).display().to_string())
+    }
+}
+
+fn row(asked: &Value) -> Row {
+    let name = asked["name"].as_str().expect("a name");
+    let number = |key| number(asked, key);
+    let subject = load(&request(asked)).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert!(!subject.note.as_deref().unwrap_or_default().contains("not charged"), "{name}: {:?}", subject.note);
     let r = execute(&subject, None).unwrap_or_else(|e| panic!("{name}: {e}"));
     Row {
         name: name.to_string(),
         traits: Traits::of(&subject.program, &subject.machine, true),
         cycles: (r.cycles, number("cycles")),
-        mhz,
+        mhz: mhz(asked),
         resident: f64::from(r.occupancy.ctas_per_core),
         matrix: r.of_peak.unwrap_or(0.0) * r.cycles,
         bytes: arrays(&asked["launch"]["args"]),
@@ -96,9 +114,7 @@ pub(super) fn all() -> Vec<Row> {
 }
 
 fn every(n: usize) -> Vec<Row> {
-    let text = std::fs::read_to_string(file("calibrate/data/h100_kernels/rows.jsonl")).expect("the rows");
-    let lines: Vec<&str> = text.lines().step_by(n).collect();
-    lines.par_iter().map(|l| row(l)).collect()
+    recorded().into_par_iter().step_by(n).map(|r| row(&r)).collect()
 }
 
 /// The section of the page.

@@ -12,6 +12,7 @@ mod alternatives;
 mod b200;
 mod clock;
 mod compiled;
+mod disassembled;
 mod h200;
 mod ladders;
 mod others;

@@ -56,30 +56,10 @@ fn replace(prog: &mut Program, (inner, outer): (&Loop, &Loop), sum: &Expr) {
     prog.vars.push(format!(".count_{}", inner.head));
     let shape = prog.clone();
     for instr in &mut prog.code[inner.head as usize..inner.end as usize] {
-        each_mut(&shape, instr, &mut |_, e| substitute(e, sum, counter));
+        each_mut(&shape, instr, &mut |_, e| e.replace(sum, &Expr::Var(counter)));
     }
     // The later position first, so that the earlier position keeps its number.
     let step = Expr::Binary(Binary::Add, Box::new((Expr::Var(counter), Expr::Const(1))));
     splice::insert(prog, inner.end as usize - 1, vec![Instr::Set(counter, step)], false);
     splice::insert(prog, outer.head as usize - 1, vec![Instr::Set(counter, Expr::Const(0))], false);
-}
-
-fn substitute(e: &mut Expr, sum: &Expr, counter: VarId) {
-    if e == sum {
-        *e = Expr::Var(counter);
-        return;
-    }
-    match e {
-        Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => {}
-        Expr::Unary(_, x) | Expr::Tape(_, x) => substitute(x, sum, counter),
-        Expr::Binary(_, p) => {
-            substitute(&mut p.0, sum, counter);
-            substitute(&mut p.1, sum, counter);
-        }
-        Expr::If(p) => {
-            substitute(&mut p.0, sum, counter);
-            substitute(&mut p.1, sum, counter);
-            substitute(&mut p.2, sum, counter);
-        }
-    }
 }
