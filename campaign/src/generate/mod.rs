@@ -21,13 +21,17 @@ pub struct Kernel {
     pub text: String,
 }
 
-/// Seeds from this one on are kernels of [`Family::Sizes`], so that older seeds keep their meaning.
+/// Seeds from this one up to [`CHAIN`] are kernels of [`Family::Sizes`], so that older seeds keep their meaning.
 pub const SIZES: u64 = 1 << 32;
+
+/// Seeds from this one on are kernels of [`Family::Chain`].
+pub const CHAIN: u64 = 1 << 33;
 
 /// The kernel of a seed. Families take turns.
 pub fn kernel(seed: u64) -> Kernel {
     let family = match seed {
-        SIZES.. => Family::Sizes,
+        CHAIN.. => Family::Chain,
+        SIZES..CHAIN => Family::Sizes,
         _ => Family::ALL[(seed % Family::ALL.len() as u64) as usize],
     };
     let mut dice = Dice::new(seed);

@@ -148,6 +148,26 @@ fn what_is_back_after_many_turns_or_steps_is_proved() {
 }
 
 #[test]
+fn a_role_without_an_operation_does_not_hide_the_period_of_another() {
+    // The loader of no tiles passes all its turns at once, while the reader still does something in every sixth.
+    let each = |what: &str| {
+        let reader = "      for i in 0..tiles:\n        wait full";
+        ring("tiles > 0", "turns").replace(reader, &format!("      if job % 6 == 5: {what}\n{reader}"))
+    };
+    assert_eq!(decided(&each("alu fma 64 x 16")).outcome, Outcome::Proved);
+    assert_eq!(decided(&each("arrive empty[0]")).outcome, Outcome::Violated);
+}
+
+#[test]
+fn turns_that_all_roles_skip_do_not_hide_the_period() {
+    let text = ring("tiles > 0", "turns");
+    let (each, some) = ("0..jobs:\n      for i", "0..jobs:\n      if job % 3 < 1: for i");
+    assert_eq!(decided(&text.replace(each, some)).outcome, Outcome::Proved);
+    // The loader alone skips.
+    assert_eq!(decided(&text.replacen(each, some, 1)).outcome, Outcome::Violated);
+}
+
+#[test]
 fn a_slip_in_one_turn_or_step_of_many_is_found() {
     // All but one in 70 are right, and a proof from fewer would be one of a wrong kernel.
     for (guard, slip) in

@@ -104,26 +104,7 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Resul
             Err(more) => failed.faults.extend(more.faults),
         }
     }
-    let recurs = recurs(run, at).unwrap_or(1);
-    let mut tried = 0;
-    // A longer period can turn out to be too short for another remainder.
-    for _ in 0..ROUNDS {
-        if !failed.faults.is_empty() {
-            break;
-        }
-        // The least period after which all decisions can recur, according to their divisors.
-        let moduli = failed.moduli.iter().fold(1, |all, m| lcm(all, *m).min(longest(run) + 1));
-        let asked = lcm(recurs, moduli);
-        let Some((long, period)) = longer(run, failed.states, asked).filter(|_| asked != tried) else { break };
-        tried = asked;
-        let Some((start, of)) = repeats(run, at, region.lo + long) else { break };
-        let periods = [lcm(of, period)];
-        match from((start.max(region.lo), &BEHIND), &periods, region.lo + long, |p| carries(run, at, p, 1, region)) {
-            Ok(found) => return Ok(found),
-            Err(more) => failed = failed.with(more),
-        }
-    }
-    Err(failed)
+    longer_periods(run, at, region, failed)
 }
 
 /// Numbers of parts of a period, tried where one part does not suffice. A comparison such as `2 * i < n` changes at a
@@ -151,10 +132,44 @@ fn in_parts(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof
 /// Largest number of longer periods that are tried in turn.
 const ROUNDS: usize = 4;
 
+/// Searches for a period after which all decisions can recur, where the period of states does not suffice.
+fn longer_periods(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, mut failed: Failure) -> Result<Proof, Failure> {
+    let recurs = recurs(run, at).unwrap_or(1);
+    let mut tried = 0;
+    // A longer period can turn out to be too short for another remainder.
+    for _ in 0..ROUNDS {
+        if !failed.faults.is_empty() {
+            break;
+        }
+        // The least period after which all decisions can recur, according to their divisors.
+        let moduli = failed.moduli.iter().fold(1, |all, m| lcm(all, *m).min(longest(run) + 1));
+        let asked = lcm(recurs, moduli);
+        let Some((long, period)) = longer(run, failed.states, asked).filter(|_| asked != tried) else { break };
+        tried = asked;
+        let Some((start, of)) = repeats(run, at, region.lo + long) else { break };
+        let periods = [lcm(of, period)];
+        match from((start.max(region.lo), &BEHIND), &periods, region.lo + long, |p| carries(run, at, p, 1, region)) {
+            Ok(found) => return Ok(found),
+            Err(more) => failed = failed.with(more),
+        }
+    }
+    Err(failed)
+}
+
 /// Searches for the period of the main loop and its start, for all trip counts, in a plane of two trip counts. Base cases
 /// may be at most `most`.
 pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>, most: i64) -> Result<Proof, String> {
     near(run, at, Region::ALL, (&BEHIND_IN_PLANE, most)).map_err(|failed| failed.why)
+}
+
+/// [`period`], also with a period longer than that of the states. A plane has few such lines.
+pub(crate) fn period_of_line(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
+    let found = near(run, at, Region::ALL, (&BEHIND_IN_PLANE, run.options.max_trips));
+    let longer = |failed: Failure| match run.rotates || !failed.crossings.is_empty() {
+        true => Err(failed),
+        false => longer_periods(run, at, Region::ALL, failed),
+    };
+    found.or_else(longer).map_err(|failed| failed.why)
 }
 
 fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, (behind, most): (&[i64], i64)) -> Result<Proof, Failure> {

@@ -67,13 +67,15 @@ impl TurnLoop {
 /// A place on the prefix.
 struct Mark<'p> {
     runs: Rc<Reached<'p>>,
+    /// The outer iteration that starts, relative to a fixed number. Iterations without an operation have no mark.
+    iteration: i64,
     /// The states of the runs, computed on demand.
     states: OnceCell<Vec<Snapshot>>,
 }
 
 impl<'p> Mark<'p> {
-    fn of(runs: Reached<'p>) -> Mark<'p> {
-        Mark { runs: Rc::new(runs), states: OnceCell::new() }
+    fn of(runs: Reached<'p>, iteration: i64) -> Mark<'p> {
+        Mark { runs: Rc::new(runs), iteration, states: OnceCell::new() }
     }
 
     fn states(&self) -> &[Snapshot] {
@@ -89,7 +91,7 @@ impl<'p> SharedPrefix<'p> {
     /// turn.
     pub(crate) fn new(start: Reached<'p>, turns: TurnLoop, others: &[&Program]) -> SharedPrefix<'p> {
         let log = Log::of(&start.runs, others);
-        SharedPrefix { marks: vec![Mark::of(start)], turns, log, stop: None }
+        SharedPrefix { marks: vec![Mark::of(start, 0)], turns, log, stop: None }
     }
 
     /// Continues until the mark with this number. Returns whether it exists.
@@ -99,7 +101,11 @@ impl<'p> SharedPrefix<'p> {
             let last = self.marks[self.marks.len() - 1].runs.clone();
             match last.continue_until(Some(&mut self.turns.until), Some(&mut self.log)) {
                 Ok(reached) if reached.stop == StopReason::GoalMet => {
-                    self.marks.push(Mark::of(reached));
+                    let iteration = self.turns.until.watch.iteration() / self.turns.steps as i64;
+                    if let [start] = &mut self.marks[..] {
+                        start.iteration = iteration - 1;
+                    }
+                    self.marks.push(Mark::of(reached, iteration));
                     self.log.pass_mark();
                 }
                 other => self.stop = Some(other.map(|reached| reached.stop)),
@@ -125,6 +131,11 @@ impl<'p> SharedPrefix<'p> {
     /// Number of marks.
     pub(crate) fn marks(&self) -> usize {
         self.marks.len()
+    }
+
+    /// The number of outer iterations from one mark to another.
+    pub(crate) fn iterations(&self, mark: usize, other: usize) -> i64 {
+        self.marks[other].iteration - self.marks[mark].iteration
     }
 
     /// The first of the runs at a mark.
@@ -184,9 +195,10 @@ impl<'p> SharedPrefix<'p> {
         // The list with the fewest outer iterations decides.
         let least = self.shared_extents(all).into_iter().min_by_key(|upto| upto.mark).ok_or("none")?;
         let why = || uneven(self.programs()[0], least.at);
-        let latest = least.mark.checked_sub(turns).ok_or_else(why)?;
-        let tried = (0..=latest).rev().take(TRIES).filter(|mark| self.alike(*mark, mark + turns));
-        tried.map(|mark| self.steps_in_lockstep(mark, mark + turns, all)).find_map(Result::ok).ok_or_else(why)
+        let behind = |mark: usize| (mark..=least.mark).find(|other| self.iterations(mark, *other) == turns as i64);
+        let pairs = (0..=least.mark).rev().filter_map(|mark| Some((mark, behind(mark)?)));
+        let tried = pairs.take(TRIES).filter(|(mark, other)| self.alike(*mark, *other));
+        tried.map(|(mark, other)| self.steps_in_lockstep(mark, other, all)).find_map(Result::ok).ok_or_else(why)
     }
 
     /// Steps the shorter kernels from one mark and the longer kernels from the other in lockstep, to their ends.

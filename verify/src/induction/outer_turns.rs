@@ -1,7 +1,7 @@
 //! Induction over outer iterations for one number of steps, from one run and the runs that diverge from it
 //! (`common_prefix`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::{Program, lcm};
 
@@ -25,9 +25,13 @@ pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, Strin
         let (a, b) = (refine(&at(long)?), refine(&at(long - 1)?));
         let mut line = Line::of(run, at, (&a, &b))?;
         let mut states = None;
+        let mut tried = BTreeSet::new();
         for middle in LONG.into_iter().filter(|n| *n <= long).map(|n| (n as usize - 1) / 2) {
             let Some((start, period)) = line.repeats(middle) else { continue };
             states = Some(period);
+            if !tried.insert((start, period)) {
+                continue;
+            }
             if let Some(found) = line.from(start, &[period, 2 * period], max) {
                 return Some(found);
             }
@@ -39,7 +43,7 @@ pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, Strin
         line.from(start, &[lcm(of, period)], long)
     });
     // The run has no common prefix with others, or repeats in another way.
-    found.map_or_else(|| carry_over::period(run, at, max), Ok)
+    found.map_or_else(|| carry_over::period_of_line(run, at), Ok)
 }
 
 /// The number of outer iterations after which all decisions can recur (`periods`).
@@ -79,10 +83,14 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
             return None;
         }
         let loops = grown(less, most);
-        let turns = loops.iter().find_map(|(l, by)| TurnLoop::of(less, l, *by, 1))?;
         let whole = loops.iter().map(|(l, by)| trips(step_of(less, l), *by)).fold(1, lcm) as usize;
-        let start = Reached::start(vec![CanonicalRun::new(run.job(most))]);
-        Some(Line { run, at, whole, prefix: SharedPrefix::new(start, turns, &[less]) })
+        let prefixes = loops.iter().filter_map(|(l, by)| {
+            let start = Reached::start(vec![CanonicalRun::new(run.job(most))]);
+            Some(SharedPrefix::new(start, TurnLoop::of(less, l, *by, 1)?, &[less]))
+        });
+        // A role without an operation in its loop, such as a loader of no tiles, shows no outer iterations.
+        let prefix = prefixes.reduce(|mut first, next| if first.extend_to_mark(2) { first } else { next })?;
+        Some(Line { run, at, whole, prefix })
     }
 
     /// The number of outer iterations after which all decisions can recur.
@@ -99,13 +107,18 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
         if !self.prefix.extend_to_mark(middle + 1) {
             return None;
         }
+        let long = |i: usize, p: usize| self.prefix.iterations(i + 1, i + p + 1);
         let like = |i: usize, p: usize| self.prefix.alike(i + 1, i + p + 1);
-        let period = (1..=middle / 2).find(|p| like(middle - p, *p) && like(middle - 2 * p, *p))?;
-        let mut start = middle - period;
-        while start > 0 && like(start - 1, period) {
-            start -= 1;
+        let twice = |p: &usize| {
+            let (last, before) = (middle - p, middle - 2 * p);
+            long(last, *p) == long(before, *p) && like(last, *p) && like(before, *p)
+        };
+        let marked = (1..=middle / 2).find(twice)?;
+        let (mut first, period) = (middle - marked, long(middle - marked, marked));
+        while first > 0 && long(first - 1, marked) == period && like(first - 1, marked) {
+            first -= 1;
         }
-        Some((start, lcm(period as i64, self.whole as i64)))
+        Some((long(0, first) as usize, lcm(period, self.whole as i64)))
     }
 
     /// The induction with the first of these periods that carries over from this start.

@@ -9,6 +9,7 @@ use warpline_sim::ir::{Binary, Expr, Loop, Program, VarId};
 use warpline_sim::protocol::AgentId;
 
 use crate::execution::canonical::CanonicalRun;
+use crate::induction::loop_counter::step_of;
 use warpline_sim::ir::{ExprUse, each};
 use warpline_sim::ir::{gcd, lcm};
 
@@ -44,6 +45,23 @@ pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64
         }
     }
     Some(all)
+}
+
+/// The number of iterations after which all quotients and remainders of the indices of these loops recur, if it is at
+/// most `most`. A role that meets no other shows nothing of the loops of others in its own steps.
+pub(crate) fn recurs_by_index(prog: &Program, loops: &[(&Loop, i64)], most: i64) -> Option<i64> {
+    let mut all = 1;
+    for (l, _) in loops {
+        let gain = |v: VarId| (l.var == Some(v)).then(|| step_of(prog, l));
+        for i in &prog.code[l.head as usize..l.end as usize] {
+            each(prog, i, &mut |what, e| {
+                if !matches!(what, ExprUse::Tile(..)) {
+                    e.visit(&mut |e| all = lcm(all, back(prog, e, &gain).unwrap_or(1)).min(most + 1));
+                }
+            });
+        }
+    }
+    (all <= most).then_some(all)
 }
 
 /// The number of steps after which a quotient or remainder recurs.

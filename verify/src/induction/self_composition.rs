@@ -25,7 +25,7 @@
 //! it. Each part is a period in the sense above: the change of a number in the j-th of k copies is linear in j and k.
 
 use rustc_hash::FxHashMap;
-use warpline_sim::ir::{gcd, lcm};
+use warpline_sim::ir::{Loop, gcd, lcm};
 use warpline_sim::protocol::Snapshot;
 
 use crate::execution::canonical::{CanonicalRun, Job, StepOutcome};
@@ -35,7 +35,7 @@ use crate::induction::loop_counter::{Watch, step_of};
 use crate::induction::periods::{self, Places};
 use crate::induction::shift_invariance::{self, Conditions};
 
-/// The steps of a run through its finest loop, among the loops that grow from a shorter run to this one.
+/// The steps of a run through its finest loop with operations, among the loops that grow from a shorter run to this one.
 struct Marks<T> {
     /// The number of trip counts in which the finest loop makes a whole step.
     step: i64,
@@ -56,8 +56,29 @@ fn marks<T>(
 ) -> Option<Marks<T>> {
     let loops = grown(shorter.prog, job.prog);
     let steps: Vec<i64> = loops.iter().map(|(l, by)| trips(step_of(job.prog, l), *by)).collect();
-    // The index of the finest loop.
-    let (step, (l, _)) = steps.iter().zip(&loops).filter(|(_, (l, _))| l.index().is_some()).min_by_key(|(s, _)| **s)?;
+    // The finest loop in which some role has operations.
+    let mut finest: Vec<(i64, &Loop)> = steps.iter().copied().zip(loops.iter().map(|(l, _)| *l)).collect();
+    finest.retain(|(_, l)| l.index().is_some());
+    finest.sort_by_key(|(step, _)| *step);
+    let mut found = None;
+    for (step, l) in finest {
+        let (first, list) = marks_of(job, l, &mut keep)?;
+        let empty = list.is_empty();
+        let marks = Marks { step, steps: steps.clone(), first, list };
+        if !empty {
+            return Some(marks);
+        }
+        found = found.or(Some(marks));
+    }
+    found
+}
+
+/// The number of the first mark of the longest pass through a loop, and the marks of this pass.
+fn marks_of<T>(
+    job: Job<'_>,
+    l: &Loop,
+    keep: &mut impl FnMut(usize, &CanonicalRun<'_>) -> Option<T>,
+) -> Option<(usize, Vec<(i64, T)>)> {
     let mut watch = Watch::of(job.prog, l, None, 0)?;
     let mut walk = CanonicalRun::new(job);
     let mut marks = Vec::new();
@@ -82,16 +103,17 @@ fn marks<T>(
     let pass = passes.windows(2).rev().max_by_key(|w| w[1] - w[0])?;
     let first = pass[0];
     let list = marks.drain(first..pass[1]).collect();
-    Some(Marks { step: *step, steps, first, list })
+    Some((first, list))
 }
 
 /// The number of trip counts after which all decisions can recur, if it is at most `most` (`periods`).
 pub(crate) fn recurs(shorter: Job<'_>, job: Job<'_>, most: i64) -> Option<i64> {
     let Marks { step, list, .. } = marks(shorter, job, |_, walk| Some(Places::of(walk)))?;
     let list: Vec<Places> = list.into_iter().map(|(_, places)| places).collect();
-    let middle = list.len() / 2;
-    let steps = periods::recurs(job.prog, list.get(middle - SEEN.min(middle)..middle)?, most / step)?;
-    Some(steps * step)
+    let (middle, most) = (list.len() / 2, most / step);
+    let steps = periods::recurs(job.prog, list.get(middle - SEEN.min(middle)..middle)?, most)?;
+    let by_index = periods::recurs_by_index(job.prog, &grown(shorter.prog, job.prog), most)?;
+    Some(lcm(steps, by_index) * step)
 }
 
 /// Number of steps that show the change of numbers.

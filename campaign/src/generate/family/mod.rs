@@ -1,12 +1,14 @@
 //! The families of generated kernels.
 
 mod buffer;
+mod chain;
 mod cluster;
 mod loops;
 mod ring;
 mod sizes;
 
 use buffer::{buffered, coordinates, variables};
+use chain::chain;
 use cluster::{cluster, handed, multicast};
 use loops::{any, bounds, extent, nested, persistent, sequential};
 use ring::{groups, ring, skipping};
@@ -56,10 +58,12 @@ pub enum Family {
     Handed,
     /// Parameters that set the grid and the ends of matrices, with stores of output.
     Sizes,
+    /// Persistent kernels with a chain of three roles and two rings.
+    Chain,
 }
 
 impl Family {
-    /// The families that take turns, in the order in which seeds use them; all but [`Family::Sizes`].
+    /// The families that take turns, in the order in which seeds use them; all but [`Family::Sizes`] and [`Family::Chain`].
     pub const ALL: [Family; 17] = [
         Family::Buffer,
         Family::Cells,
@@ -121,6 +125,7 @@ impl Family {
             Family::Multicast => multicast(dice),
             Family::Handed => handed(dice),
             Family::Sizes => sizes(dice),
+            Family::Chain => chain(dice),
         }
     }
 }

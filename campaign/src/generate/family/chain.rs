@@ -1,0 +1,111 @@
+//! Persistent kernels with a chain of three roles. The ring between the first two turns once for each step, the ring
+//! behind them once for each job, so the two rings come to the same slots only after many jobs.
+
+use super::loops::two;
+use super::{count, roles, scope};
+use crate::dice::Dice;
+use crate::generate::template::Template;
+
+pub(super) fn chain(dice: &mut Dice) -> Template {
+    let size = *dice.pick(&[1, 1, 2, 3, 4]);
+    let mut t = Template { machine: "h200", ..Template::default() };
+    let nested = dice.chance(85);
+    t.counts.extend(if nested { two(dice, "jobs", "n").to_vec() } else { vec![count(dice, "jobs", "n")] });
+    t.counts.iter_mut().filter(|c| c.name == "jobs").for_each(|c| c.given = dice.range(1, 3 * size + 5));
+    t.header.push("needs sm_90".into());
+    roles(&mut t, &format!("grid {size}"), "warps 3");
+    t.header.push("role out = warp 2".into());
+    if !nested {
+        t.header.iter_mut().for_each(|l| *l = l.replace("COLUMNS", "64"));
+    }
+    let (steps, results) = (dice.range(1, 5), dice.range(1, 3));
+    t.header.push(format!("shared a[{steps}]: f16[64, 16]   shared c[{results}]: f16[64, 16]"));
+    t.header.push(format!("mbar full[{steps}] (1)   mbar empty[{steps}] (32)"));
+    t.header.push(format!("mbar done[{results}] (32)   mbar freed[{results}] (32)"));
+    // Steps of a job: a count, or a number that differs between jobs.
+    let inner = match (nested, dice.range(1, 4)) {
+        (true, _) => "for i in 0..tiles:".to_string(),
+        (false, 1) => format!("for i in 0..job % {} + 1:", dice.range(2, 4)),
+        (false, _) => format!("for i in 0..{}:", dice.range(1, 6)),
+    };
+    let counts: &[&str] = if nested { &["tiles", "jobs"] } else { &["jobs"] };
+    let counters = [("i", "tiles"), ("job", "jobs"), ("job", "jobs")];
+    t.scopes.push(scope(counts, if nested { &counters } else { &counters[1..] }, (size, 1)));
+    t.scopes.push(scope(counts, &counters[1..], (size, 1)));
+    let head = dice.word(&["for job in cta.id..jobs step grid.size:", "for job in 0..jobs:"]);
+    // Jobs that all roles skip.
+    let skip = dice.chance(30).then(|| {
+        let m = dice.range(2, 5);
+        format!("if job % {m} {} {}:", dice.word(&["!=", "<", "=="]), dice.range(0, m - 1))
+    });
+    t.lines(0, "all:\n  warp 0: elect: init full, empty, done, freed;  fence mbarrier_init\n  barrier");
+    let before_steps = dice.chance(50);
+    for role in ["load: elect:", "use:", "out:"] {
+        t.lines(0, role);
+        t.lines(1, if role == "out:" { "var th = 0" } else { "var it = 0\nvar th = 0" });
+        t.lines(1, head);
+        let at = if let Some(skip) = &skip {
+            t.lines(2, skip);
+            3
+        } else {
+            2
+        };
+        match role {
+            "load: elect:" => {
+                t.lines(at, &inner);
+                t.lines(at + 1, "@wait_empty\n@fill\nit += 1");
+            }
+            "use:" => {
+                t.lines(at, if before_steps { "@wait_freed\nzero q: f16[64, 16]" } else { "zero q: f16[64, 16]" });
+                t.lines(at, &inner);
+                t.lines(at + 1, "@wait_full\n@use\n@free\n@late\nit += 1");
+                t.lines(at, if before_steps { "@result\n@done" } else { "@wait_freed\n@result\n@done" });
+            }
+            _ => t.lines(at, "@wait_done\n@read\n@give\n@late_read"),
+        }
+        t.lines(at, "th += 1");
+    }
+    let (slot, phase) = (format!("it % {steps}"), format!("it / {steps}"));
+    let (place, round) = (format!("th % {results}"), format!("th / {results}"));
+    let tile = if nested { "job % 64, i" } else { "job % 64, 0" };
+    let wait = format!("wait empty[{slot}] for {phase} - 1");
+    t.fault("wait_empty", 0, &wait, "");
+    t.fault("wait_empty", 0, &wait, &format!("wait empty[{slot}] for {phase} - 2"));
+    t.harmless("wait_empty", 0, &wait, &wait);
+    let fill =
+        |bytes: &str| format!("arrive full[{slot}] expect {bytes}\ntma A[{tile}] -> a[{slot}] signals full[{slot}]");
+    t.fault("fill", 0, &fill("bytes(a)"), &fill("bytes(a) / 2"));
+    t.harmless("fill", 0, &fill("bytes(a)"), &fill("bytes(a)"));
+    let wait = format!("wait full[{slot}] for {phase}");
+    t.fault("wait_full", 0, &wait, "");
+    t.harmless("wait_full", 0, &wait, &wait);
+    let read = format!("lds a[{slot}] : A[{tile}] -> r; alu fma 64 x 16 uses r");
+    t.fault("use", 0, &read, &format!("lds a[(it + 1) % {steps}] : A[{tile}] -> r"));
+    t.harmless("use", 0, &read, "alu fma 64 x 16");
+    let free = format!("arrive empty[{slot}]");
+    t.fault("free", 0, &free, "");
+    t.harmless("free", 0, &free, &free);
+    t.fault("late", 0, "", &format!("lds a[{slot}] : A[{tile}] -> q"));
+    t.harmless("late", 0, "", "alu fma 64 x 16");
+    let wait = format!("wait freed[{place}] for {round} - 1");
+    t.fault("wait_freed", 1, &wait, "");
+    t.fault("wait_freed", 1, &wait, &format!("wait freed[{place}] for {round} - 2"));
+    t.harmless("wait_freed", 1, &wait, &wait);
+    let result = format!("sts q -> c[{place}]");
+    t.fault("result", 1, &result, &format!("sts q -> c[(th + 1) % {results}]"));
+    t.harmless("result", 1, &result, &result);
+    let done = format!("arrive done[{place}]");
+    t.fault("done", 1, &done, "");
+    t.harmless("done", 1, &done, &done);
+    let wait = format!("wait done[{place}] for {round}");
+    t.fault("wait_done", 1, &wait, "");
+    t.harmless("wait_done", 1, &wait, &wait);
+    let read = format!("lds c[{place}] -> p; alu fma 64 x 16 uses p");
+    t.harmless("read", 1, &read, "alu fma 64 x 16");
+    let give = format!("arrive freed[{place}]");
+    t.fault("give", 1, &give, "");
+    t.harmless("give", 1, &give, &give);
+    t.fault("late_read", 1, "", &format!("lds c[{place}] -> p"));
+    t.harmless("late_read", 1, "", "alu fma 64 x 16");
+    t
+}
