@@ -54,3 +54,50 @@ fn an_iteration_is_compared_with_the_rest_of_a_size() {
     assert_eq!(verdict(&body(BAR)), "proved\t");
     violated(&body(""));
 }
+
+/// A ring of three slots between a producer and a consumer, of which each skips the iterations that a branch says.
+fn ring(producer: &str, consumer: &str) -> String {
+    let skip = |tag: &str, op: &str| match op {
+        "" => String::new(),
+        op => {
+            format!("\tmul.lo.s32 %r45, %r32, 5;\n\tsetp.{op}.s32 %p8, %r45, %r10;\n\t@%p8 bra $S{tag};\n")
+        }
+    };
+    let side = |tag: &str, skipped: &str, wait: &str, access: &str, arrive: &str| {
+        format!(
+            "\tmov.b32 %r32, 0;\n$B{tag}:\n{}\tshl.b32 %r33, %r30, 3;\n\tadd.s32 %r33, %r33, %r3;\n\
+             \txor.b32 %r34, %r31, 1;\n\tshl.b32 %r36, %r30, 8;\n\tadd.s32 %r37, %r5, %r36;\n\
+             $W{tag}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, {wait};\n\t@!%p2 bra $W{tag};\n{access}\
+             \tmbarrier.arrive.shared.b64 %rd6, {arrive};\n\tadd.s32 %r30, %r30, 1;\n\tsetp.eq.s32 %p4, %r30, 3;\n\
+             \tselp.b32 %r30, 0, %r30, %p4;\n\tselp.b32 %r39, 1, 0, %p4;\n\txor.b32 %r31, %r31, %r39;\n\
+             $S{tag}:\n\tadd.s32 %r32, %r32, 1;\n\tsetp.ne.s32 %p5, %r32, %r11;\n\t@%p5 bra $B{tag};\n",
+            skip(tag, skipped)
+        )
+    };
+    let inits: String = (0..6).map(|n| format!("\tmbarrier.init.shared.b64 [%r3+{}], 32;\n", 8 * n)).collect();
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 k_param_0, .param .u32 k_param_1)\n\
+         .reqntid 64\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<64>;\n\t.reg .b64 %rd<8>;\n\
+         \t.shared .align 128 .b8 data[768];\n\t.shared .align 8 .b8 bars[48];\n\tld.param.u32 %r11, [k_param_0];\n\
+         \tld.param.u32 %r10, [k_param_1];\n\tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, data;\n\tmov.b32 %r3, bars;\n\
+         \tand.b32 %r4, %r1, 31;\n\tshl.b32 %r4, %r4, 2;\n\tadd.s32 %r5, %r2, %r4;\n\tsetp.ne.s32 %p1, %r1, 0;\n\
+         \t@%p1 bra $L0;\n{inits}$L0:\n\tbar.sync 0;\n\tmov.b32 %r30, 0;\n\tmov.b32 %r31, 0;\n\
+         \tsetp.lt.s32 %p3, %r11, 1;\n\t@%p3 bra $END;\n\tsetp.gt.u32 %p7, %r1, 31;\n\t@%p7 bra $CONS;\n\
+         {}\tbra.uni $END;\n$CONS:\n{}$END:\n\tret;\n}}\n",
+        side("p", producer, "[%r33+24], %r34", "\tst.shared.b32 [%r37], %r1;\n", "[%r33]"),
+        side("c", consumer, "[%r33], %r31", "\tld.shared.b32 %r38, [%r37];\n", "[%r33+24]")
+    );
+    crate::common::verdict_on(&text)
+}
+
+#[test]
+fn roles_that_skip_the_same_iterations_stay_in_step() {
+    for skipped in ["", "ge", "eq"] {
+        assert_eq!(ring(skipped, skipped), "proved\t");
+    }
+    // The second pair differs where the size is a multiple of five.
+    for (producer, consumer) in [("ge", ""), ("ge", "gt"), ("", "ge"), ("eq", "")] {
+        let found = ring(producer, consumer);
+        assert!(found.starts_with("violated"), "{producer} {consumer}: {found}");
+    }
+}
