@@ -106,7 +106,7 @@ fn lift_case(
         result => result.map_err(|e| (e, None)),
     };
     match first {
-        Err(e) if !launch.timed => again(!words, true).map_err(|_| e),
+        Err(e) if !launch.timed && e.0.expected == super::emit::NO_TRIP_COUNT => again(!words, true).map_err(|_| e),
         result => result,
     }
 }
