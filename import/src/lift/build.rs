@@ -97,21 +97,27 @@ fn lift_case(
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
     let (s, lists) = warps_in(module, entry, flow, launch, outcomes, true)?;
     let words = s.mail.knows_words();
-    match program(s, lists, (entry, file, text), launch) {
-        Err(_) if words => {
-            let (s, lists) = warps_in(module, entry, flow, launch, outcomes, false)?;
-            program(s, lists, (entry, file, text), launch).map_err(|e| (e, None))
-        }
+    let again = |words: bool, split: bool| {
+        let (s, lists) = warps_in(module, entry, flow, launch, outcomes, words)?;
+        program(s, lists, (entry, file, text), launch, split).map_err(|e| (e, None))
+    };
+    let first = match program(s, lists, (entry, file, text), launch, false) {
+        Err(_) if words => again(false, false),
         result => result.map_err(|e| (e, None)),
+    };
+    match first {
+        Err(e) if !launch.timed && e.0.expected == super::emit::NO_TRIP_COUNT => again(!words, true).map_err(|_| e),
+        result => result,
     }
 }
 
-/// The program of the operations of all warps.
+/// The program of the operations of all warps. With `split`, comparisons of an iteration split its loop.
 fn program(
     mut s: Shared<'_>,
     lists: Vec<Vec<super::tree::Node>>,
     (entry, file, text): (&Entry, &str, &str),
     launch: &Launch,
+    split: bool,
 ) -> Result<Lifted, Error> {
     let everyone = if lists.len() == 128 { Set::MAX } else { (1 << lists.len()) - 1 };
     let n = lists.len() as u32 / s.ctas();
@@ -140,7 +146,14 @@ fn program(
     };
     let mut names = Names::default();
     let tree = without_unread(&s, tree);
-    let (tree, stands_for) = trip_symbols(&mut s, &mut names, tree);
+    let mut stands_for = rustc_hash::FxHashMap::default();
+    let tree = match split {
+        false => tree,
+        true => super::thresholds::split(&mut s, &mut names, &tree, &mut stands_for).ok_or_else(|| {
+            at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
+        })?,
+    };
+    let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
     let tree = without_unread(&s, tree);
     note_points(&mut s.arena, &tree);
     let tree = super::selected::separated(&mut s, tree);
@@ -226,7 +239,7 @@ fn program(
     for (i, (x, a)) in names.order.iter().enumerate() {
         for (y, b) in &names.order[i + 1..] {
             // The quotient and the remainder of a size are any.
-            let split = |t: Term| matches!(s.arena.node(t), Node::Atom(Atom::Symbol(n)) if *n >= residues::FIRST);
+            let split = |t: Term| matches!(s.arena.node(t), Node::Atom(Atom::Symbol(n)) if (residues::FIRST..super::thresholds::FIRST).contains(n));
             if !(reads(*x).is_disjoint(&reads(*y)) || split(*x) && split(*y)) {
                 related = related.or(Some(format!("`{a}` and `{b}` depend on the same arguments")));
             }

@@ -30,7 +30,12 @@ impl Walk<'_, '_> {
                     return self.async_store(at, i, Touch::Write).map(|()| true);
                 }
                 let v = self.address(i.arg(0))?;
-                if self.is_shared(i, &v) {
+                if i.has("bulk") && self.is_shared(i, &v) {
+                    let bytes = self.number(i, i.arg(1), "bytes")?;
+                    let bytes = u32::try_from(bytes).map_err(|_| self.unknown(i))?;
+                    let runs = self.runs(i, &v, bytes, 32)?;
+                    self.access(at, i, Touch::Write, runs, None)?;
+                } else if self.is_shared(i, &v) {
                     match self.mails(at, i)? {
                         Some(runs) => self.push(at, 0, Effect::Touch(Touch::Write, runs))?,
                         None => self.touches(at, i, Touch::Write)?,

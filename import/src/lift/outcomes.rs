@@ -1,5 +1,7 @@
 //! A tree under the outcomes of some of its conditions.
 
+use std::collections::BTreeSet;
+
 use warpline_sim::ir::lcm;
 
 use crate::symbolic::{Arena, Node, Op, Term};
@@ -103,6 +105,32 @@ impl Outcomes {
             }
         });
         found.filter(|c| branches(a, tree, *c))
+    }
+
+    /// A condition of the tree that decides by which of two instructions a copy is made, besides these: both copy to one
+    /// place, such as from the tensor map of one CTA or another.
+    pub(super) fn choice(&self, a: &Arena, tree: &[Merged]) -> Option<Term> {
+        tree.iter().find_map(|n| match &n.kind {
+            MergedKind::If(c, x, y) => {
+                let inner = || self.choice(a, x).or_else(|| self.choice(a, y));
+                let (to_x, to_y) = (self.destinations(a, x), self.destinations(a, y));
+                let both = self.decide(a, *c).is_none() && to_x.intersection(&to_y).next().is_some();
+                both.then(|| plain(a, *c)).or_else(inner)
+            }
+            MergedKind::For(_, _, body) => self.choice(a, body),
+            _ => None,
+        })
+    }
+
+    /// The destinations and barriers of copies.
+    fn destinations(&self, a: &Arena, list: &[Merged]) -> BTreeSet<(Term, Term)> {
+        let mut found = BTreeSet::new();
+        self.each_op(a, list, &mut |_, (_, _, e)| {
+            if let Effect::BulkLoad { to, bar, .. } = e {
+                found.insert((*to, *bar));
+            }
+        });
+        found
     }
 
     /// The first condition of a number that these outcomes do not decide.

@@ -72,18 +72,27 @@ fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) 
 }
 
 /// Finds the bytes of each copy; an error is an instruction and the reason. A CTA has `warps` warps. Where a condition
-/// decides how many bytes a barrier expects, it decides which copies come, too: each outcome has its own sizes.
+/// decides how many bytes a barrier expects, it decides which copies come, too: each outcome has its own sizes. So have
+/// the outcomes of a condition that decides which of two instructions copies, where the sizes are not found without.
 pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (usize, String)> {
-    loads_where(a, tree, warps, &Outcomes::default())
+    let none = Outcomes::default();
+    loads_where(a, tree, warps, &none, false).or_else(|e| loads_where(a, tree, warps, &none, true).map_err(|_| e))
 }
 
 /// The bytes of each copy where conditions have these outcomes.
-fn loads_where(a: &Arena, tree: &[Merged], warps: u32, known: &Outcomes) -> Result<Sizes, (usize, String)> {
-    let Some(c) = known.open(a, tree).filter(|_| known.0.len() < MOST_CONDITIONS) else {
+fn loads_where(
+    a: &Arena,
+    tree: &[Merged],
+    warps: u32,
+    known: &Outcomes,
+    choices: bool,
+) -> Result<Sizes, (usize, String)> {
+    let open = known.open(a, tree).or_else(|| known.choice(a, tree).filter(|_| choices));
+    let Some(c) = open.filter(|_| known.0.len() < MOST_CONDITIONS) else {
         return loads_of(a, tree, warps, known);
     };
-    let mut sizes = loads_where(a, tree, warps, &known.with(c, true))?;
-    for ((at, to, bar), n) in loads_where(a, tree, warps, &known.with(c, false))? {
+    let mut sizes = loads_where(a, tree, warps, &known.with(c, true), choices)?;
+    for ((at, to, bar), n) in loads_where(a, tree, warps, &known.with(c, false), choices)? {
         if sizes.insert((at, to, bar), n).is_some_and(|old| old != n) {
             return Err((at, "a condition decides how many bytes this copy brings".into()));
         }

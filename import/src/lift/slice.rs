@@ -94,7 +94,8 @@ pub(super) fn needed(code: &[Inst], regs: usize, timed: bool) -> Vec<bool> {
         if let Some((p, _)) = i.guard {
             open.push(p);
         }
-        let only_addresses = matches!(i.op.as_str(), "st" | "ld" | "ldmatrix" | "stmatrix" | "red" | "atom");
+        let only_addresses =
+            matches!(i.op.as_str(), "st" | "ld" | "ldmatrix" | "stmatrix" | "red" | "atom") && !i.has("bulk");
         let data = matches!(i.op.as_str(), "wgmma" | "tcgen05");
         // The global address of a copy is not tracked.
         let global = match i.op.as_str() {

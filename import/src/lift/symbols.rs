@@ -17,15 +17,15 @@ use super::shared::Shared;
 type Sum = (Rc<[(Term, i64)]>, Term);
 
 /// Finds the symbols that loop bounds depend on. Sums among them become atoms, so that multiples of a sum are
-/// recognized as the same symbol. Returns the tree with these atoms, and the sum of each atom.
+/// recognized as the same symbol. Returns the tree with these atoms; `stands_for` receives the sum of each atom.
 pub(super) fn trip_symbols(
     s: &mut Shared<'_>,
     names: &mut Names,
     tree: Vec<Merged>,
-) -> (Vec<Merged>, FxHashMap<Term, Term>) {
+    stands_for: &mut FxHashMap<Term, Term>,
+) -> Vec<Merged> {
     let bases = self::bases(s, &tree);
     let mut sums: Vec<Sum> = Vec::new();
-    let mut stands_for = FxHashMap::default();
     for t in shared(s, &bases) {
         let (_, parts) = s.arena.parts(t);
         let atom = s.arena.atom(Atom::Symbol(sums.len() as u32));
@@ -49,7 +49,7 @@ pub(super) fn trip_symbols(
             names.trips.insert(*atom);
         }
     }
-    let tree = super::residues::split(s, names, tree, &mut stands_for);
+    let tree = super::residues::split(s, names, tree, stands_for);
     let bases = self::bases(s, &tree);
     for t in bases {
         if s.arena.constant(t).is_some() || names.covered(&s.arena, t) {
@@ -60,7 +60,7 @@ pub(super) fn trip_symbols(
         names.symbol(t, name);
         names.trips.insert(t);
     }
-    (tree, stands_for)
+    tree
 }
 
 /// The terms that all loop bounds depend on, smallest first.

@@ -243,11 +243,12 @@ fn high(a: &mut Arena, p: Term, q: Term, (bits, signed): (u32, bool)) -> Option<
             let v = if signed { v >> 32 } else { (v as u64 >> 32) as i64 };
             return Some(a.int(v));
         }
+        (Some(x), Some(y)) if bits == 16 => return Some(a.int((x * y) >> 16)),
         (None, Some(m)) => (p, m),
         (Some(m), None) => (q, m),
         _ => return None,
     };
-    if !matches!(bits, 32 | 64) {
+    if !matches!(bits, 32 | 64) && (bits != 16 || signed) {
         return None;
     }
     // A signed product with a negative number is one with the number as unsigned, less x.

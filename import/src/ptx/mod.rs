@@ -44,6 +44,8 @@ pub struct Module {
     pub others: Vec<String>,
     /// Kernels, in order.
     pub entries: Vec<Entry>,
+    /// The code of each function that has a body, by name.
+    pub functions: BTreeMap<String, Vec<Inst>>,
 }
 
 /// A variable in shared memory.

@@ -39,20 +39,35 @@ pub fn read(text: &str) -> Result<Module, Error> {
                 m.entries.push(entry);
             }
             Some("func") => {
-                // The body of a function is read to find damage, and then dropped. A call of it is an error at the
-                // call.
+                let name = function_name(&mut c);
                 while !c.is(';') && !c.is('{') && c.peek().is_some() {
                     c.next();
                 }
                 if !c.take(';') {
                     c.expect('{', "before a body")?;
-                    body(&mut c, &mut Entry::default(), &mut m)?;
+                    let mut function = Entry::default();
+                    body(&mut c, &mut function, &mut m)?;
+                    m.functions.extend(name.map(|name| (name, function.code)));
                 }
             }
             _ => return Err(c.expected("this directive is not known", "a directive of PTX")),
         }
     }
     Ok(m)
+}
+
+/// The name of a function: the first word behind its results and attributes.
+fn function_name(c: &mut Cursor<'_>) -> Option<String> {
+    while c.is('(') || c.is('.') {
+        let list = c.take('(');
+        while list && !c.take(')') && c.peek().is_some() {
+            c.next();
+        }
+        if c.take('.') {
+            c.word();
+        }
+    }
+    c.word().map(str::to_string)
 }
 
 /// Debug information.

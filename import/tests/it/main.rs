@@ -1,5 +1,7 @@
 //! Kernels that real compilers made, their mutants, damaged texts, and small kernels for single forms.
 
+mod calls;
+mod choices;
 mod common;
 mod corpus;
 mod damage;
@@ -15,4 +17,5 @@ mod pipelines;
 mod producers;
 mod sass;
 mod states;
+mod thresholds;
 mod values;

@@ -57,6 +57,9 @@ pub(super) struct Emit<'e, 's, 'a> {
     sources: BTreeMap<u32, global::Block>,
 }
 
+/// What is expected where a loop compares its iteration with a value that sets no trip count.
+pub(super) const NO_TRIP_COUNT: &str = "conditions over trip counts";
+
 /// Generated code.
 pub(super) struct Done {
     pub(super) code: Vec<Instr>,
@@ -109,7 +112,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
                     self.s.arena.show(*t)
                 );
                 let at = self.read_at.get(t).copied().unwrap_or(0);
-                return Err(self.error(at, message, "conditions over trip counts"));
+                return Err(self.error(at, message, NO_TRIP_COUNT));
             }
         }
         let Emit { code, at, sites, loops, names, free, objects, .. } = self;
