@@ -164,6 +164,16 @@ pub const KEYS: &[Key] = &[
     key("memory.l2_far_latency", "cycles", "global load to use, second-level hit in the far half"),
     key("memory.l2_bytes", "bytes", "size of the whole second-level cache"),
     key("memory.l2_kept", "fraction", "share of the second-level cache that holds data that was read"),
+    key(
+        "memory.l2_round",
+        "fraction",
+        "share of the second-level cache that can be read round after round so that half of it is found again",
+    ),
+    key(
+        "memory.l2_uneven",
+        "fraction",
+        "how much less than `l2_round` the fullest third of the sets keeps, and how much more the emptiest third",
+    ),
     key("memory.l2_dirty", "fraction", "largest share of the second-level cache that may be dirty"),
     key(
         "memory.l2_domains",
@@ -174,6 +184,16 @@ pub const KEYS: &[Key] = &[
         "memory.l2_half_cores",
         "cores",
         "number of cores at one half of the second-level cache that receive CTAs before cores at the other half",
+    ),
+    key(
+        "memory.l2_group_spread",
+        "cycles",
+        "spread of the requests of a group's cores for a line of a compiled kernel that has one CTA a core",
+    ),
+    key(
+        "memory.l2_half_later",
+        "cores",
+        "number of CTAs behind the first wave that run in a row on cores at one half of the second-level cache",
     ),
     key("memory.l2_bytes_per_clk", "bytes/cycle", "second-level bandwidth of one core's port"),
     key(

@@ -40,7 +40,11 @@ impl Key {
             ("core.count" | "core.schedulers" | "core.warp_size", _) => (1.0, 1e9),
             ("memory.bytes_per_lane" | "memory.line_bytes" | "memory.sector_bytes", _) => (1.0, 1e9),
             ("memory.outstanding_per_core" | "mma.warp_k_bytes", _) => (1.0, 1e15),
-            ("memory.l2_domains" | "memory.l2_half_cores" | "memory.l2_group_cores", _) => (1.0, 1e9),
+            ("memory.l2_domains" | "memory.l2_half_cores" | "memory.l2_half_later" | "memory.l2_group_cores", _) => {
+                (1.0, 1e9)
+            }
+            // A half of a cache finds a little more again than its size.
+            ("memory.l2_round", _) => (0.001, 2.0),
             (_, "fraction") => (0.0, 1.0),
             (_, "MHz") => (1.0, 100_000.0),
             (_, "cycles" | "us") => (0.0, 1e6),

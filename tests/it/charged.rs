@@ -1,10 +1,21 @@
 //! What a run of a compiled kernel charges: dependent arithmetic, banks of shared memory, loads and their waits, atomic
 //! accesses, and CTAs of different lengths.
 
-use warpline_tests::TempDir;
+use warpline_tests::{TempDir, warpline};
 
-/// A kernel of one warp with two arrays and these instructions, on an H200.
+/// The cycles of a kernel of one warp with two arrays and these instructions, on an H200.
 fn cycles_of(code: &str, grid: u32) -> f64 {
+    number_of("cycles", code, grid)
+}
+
+/// A number of the report of such a kernel.
+fn number_of(name: &str, code: &str, grid: u32) -> f64 {
+    let report = report_of(code, grid, &[]);
+    report[name].as_f64().unwrap_or_else(|| panic!("no {name}: {report}"))
+}
+
+/// The report of such a kernel, with more options.
+fn report_of(code: &str, grid: u32, options: &[&str]) -> serde_json::Value {
     let dir = TempDir::new();
     let text = format!(
         "\
@@ -34,7 +45,10 @@ fn cycles_of(code: &str, grid: u32) -> f64 {
     let array = r#"{"ptr": [65536], "dtype": "float32"}"#;
     let launch = format!(r#"{{"grid": [{grid}], "args": [{array}, {array}], "shared": 0, "regs": 32}}"#);
     let (file, launch) = (dir.write("k.ptx", text), dir.write("l.json", launch));
-    warpline_tests::cycles_of(&[&file, "--launch", &launch])
+    let mut arguments = vec!["run", file.as_str(), "--launch", launch.as_str(), "--json"];
+    arguments.extend_from_slice(options);
+    let said = warpline(&arguments);
+    serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {}", said.err))
 }
 
 fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
@@ -78,6 +92,30 @@ fn atomic_accesses_take_the_slices_of_l2() {
     };
     let (stores, atomics) = (cycles_of(&code("st"), 1056), cycles_of(&code("red"), 1056));
     assert!(atomics > stores * 1.2, "{atomics} and {stores}");
+}
+
+/// L2 reads a line that it does not have before it adds, and the fence of the next access waits for that.
+#[test]
+fn fences_wait_for_additions_to_lines_in_memory() {
+    let code = lines(8, |i| format!("atom.global.gpu.acq_rel.add.f32 %f2, [%rd4+{}], %f1;", i * 128));
+    let report = report_of(&code, 1, &[]);
+    assert_eq!(report["dram_read_bytes"], 8.0 * 128.0);
+    // A memory that is as near as L2.
+    let near = report_of(&code, 1, &["--set", "machine.memory.dram_far_latency=270"]);
+    let cycles = [report, near].map(|r| r["cycles"].as_f64().expect("cycles"));
+    assert!(cycles[0] > cycles[1] + 8.0 * 300.0, "{cycles:?}");
+}
+
+/// A copy whose source size is a variable reads what the size says.
+#[test]
+fn a_copy_of_four_bytes_reads_them_unless_its_source_size_is_zero() {
+    let code = |step: usize| {
+        format!(
+            "\tmov.u32 %r6, 0;\n\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r4, %r2, %r3;\n$L1:\n\tsetp.lt.s32 %p1, %r6, {step};\n\tselp.b32 %r5, 4, 0, %p1;\n\tcp.async.ca.shared.global [%r4], [%rd4], 4, %r5;\n\tcp.async.commit_group;\n\tcp.async.wait_group 0;\n\tbar.sync 0;\n\tadd.s64 %rd4, %rd4, 128;\n\tadd.s32 %r6, %r6, 1;\n\tsetp.lt.s32 %p2, %r6, 8;\n\t@%p2 bra $L1;\n"
+        )
+    };
+    let read = [8, 5].map(|step| number_of("dram_read_bytes", &code(step), 1));
+    assert_eq!(read, [8.0 * 128.0, 5.0 * 128.0]);
 }
 
 /// Of 264 CTAs, those with a low index work longer. The core that has one of them gets few others.

@@ -223,7 +223,7 @@ impl Walk<'_, '_> {
         }
         let mut g = self.lanes_of(how, &v, lanes, bytes);
         if how == GlobalAccess::Copy {
-            self.leave_out(i, &mut g)?;
+            self.leave_out(i, bytes, &mut g)?;
         }
         // The assembler puts a fence before an access that releases.
         if matches!(how, GlobalAccess::Atomic | GlobalAccess::Store) && ["acq_rel", "release"].iter().any(|m| i.has(m))
@@ -263,7 +263,8 @@ impl Walk<'_, '_> {
     }
 
     /// Moves a copy outside its array where its source size is zero: it fills with zeros, and reads nothing.
-    fn leave_out(&mut self, i: &Inst, g: &mut Global) -> Result<(), Error> {
+    /// `bytes` are those of a lane's copy.
+    fn leave_out(&mut self, i: &Inst, bytes: u32, g: &mut Global) -> Result<(), Error> {
         let size = match i.args.len() {
             0..=3 => None,
             _ => self.operand(i.arg(3))?.uniform(self.lanes),
@@ -273,7 +274,7 @@ impl Walk<'_, '_> {
             && !self.opaque(size)
             && !self.s.arena.reads_memory(size)
         {
-            let all = self.s.arena.int(16);
+            let all = self.s.arena.int(i64::from(bytes));
             let missing = self.s.arena.sub(all, size);
             let far = self.s.arena.int(OUTSIDE);
             let away = self.s.arena.mul(missing, far);

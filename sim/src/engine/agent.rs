@@ -230,6 +230,7 @@ impl Engine<'_> {
             Place {
                 scheduler,
                 matrix_ready: run.matrix_ready,
+                added: run.added,
                 woken: run.woken,
                 wave: self.seats[s].wave,
                 cluster: self.seats[s].number,
@@ -273,6 +274,7 @@ impl Engine<'_> {
         store.begun = true;
         let run = &mut self.seats[s].runs[a as usize];
         run.parts = (store.left > 0).then_some((Parts::Store(store), pc));
+        run.added = run.added.max(done + store.missing);
         if first {
             self.account(s, a, pc, start, SpanKind::Stall(Stall::Issue), String::new());
         }

@@ -106,6 +106,7 @@ impl<'t> Prober<'t> {
         let seat = AgentTiming {
             scheduler: who.warp as usize % schedulers,
             matrix_ready: at(Late::Ready),
+            added: 0,
             woken,
             wave: 0,
             cluster: 0,

@@ -30,6 +30,10 @@ pub(super) struct Store {
     bytes: u64,
     /// Ticks of the slices of L2 for an atomic access; 0 for a plain store.
     atomic: u64,
+    /// Ticks that an atomic access waits for lines that L2 does not have.
+    pub(super) missing: u64,
+    /// Ticks of DRAM for the lines of one instruction that L2 does not have.
+    read: u64,
 }
 
 /// A synchronous load (global to shared memory by the same threads), batch by batch.
@@ -175,6 +179,18 @@ impl Timing<'_> {
         Source { dram: part(dram * share), looked: part(shares.looked * share), extra, hit: None }
     }
 
+    /// The source of the lines that an atomic access adds to: L2 reads those that it does not have. Loads do not delay
+    /// the access, because a kernel adds its results when it has loaded.
+    fn added_to(&self, m: &MoveEffect, obj: u16, seat: AgentTiming) -> Source {
+        let (Some(w), Some(at)) = (self.device_wave(seat.wave), m.target.as_ref()) else { return Source::default() };
+        if w.level(obj, **at) < Level::Dram {
+            return Source::default();
+        }
+        let extra = ticks(self.costs.dram_extra);
+        let dram = (w.shares[obj as usize].dram * self.share(w) * 65536.0) as u64;
+        Source { dram, extra, ..Source::default() }
+    }
+
     pub(super) fn movement(&self, op: &Op, m: &MoveEffect, now: u64, seat: AgentTiming, core: &mut Core) -> Charge {
         let Op::Move { src, dst, .. } = op else { return Charge::default() };
         let c = &self.costs;
@@ -252,9 +268,14 @@ impl Timing<'_> {
             MoveKind::Store => {
                 let n = m.issue.instructions().map_or((m.global_bytes as f64 / per).ceil(), f64::from).max(1.0);
                 let ready = now.max(seat.matrix_ready);
-                let atomic = if dst.sel.writes == Writes::Atomic { ticks(c.atomic) } else { 0 };
+                let (mut atomic, mut missing, mut read) = (0, 0, 0);
+                if dst.sel.writes == Writes::Atomic {
+                    let lines = self.added_to(m, dst.obj, seat);
+                    (atomic, missing) = (ticks(c.atomic), lines.extra);
+                    read = ticks(m.global_bytes as f64 / n * (lines.dram as f64 / 65536.0) * c.dram_byte);
+                }
                 let bytes = (m.global_bytes as f64 / n * 256.0) as u64;
-                let store = Store { left: n as u32, begun: false, bytes, atomic };
+                let store = Store { left: n as u32, begun: false, bytes, atomic, missing, read };
                 let queued = Some(Stall::Tensor);
                 Charge { start: ready, queued, end: ready, parts: Some(Parts::Store(store)), ..Charge::default() }
             }
@@ -345,6 +366,7 @@ impl Timing<'_> {
         let (start, issued) = self.issue(core, seat, now, (1.0, self.costs.issue_store));
         let taken = self.stored(core, start, (bytes, dram(before) - dram(store.left)), seat);
         let added = if store.atomic > 0 { core.writes.serve(start, store.atomic).1 } else { 0 };
+        self.served_by_dram(core, start, store.read);
         (start, issued.max(taken).max(added))
     }
 

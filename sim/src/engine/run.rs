@@ -36,6 +36,8 @@ pub(super) struct AgentRun {
     pub(super) loops: u32,
     /// Tick at which the agent's last matrix results are ready.
     pub(super) matrix_ready: u64,
+    /// Tick at which the agent's atomic accesses are done.
+    pub(super) added: u64,
     /// The operation that the agent performs part by part, and its instruction.
     pub(super) parts: Option<(Parts, u32)>,
     /// The tile of the store in progress; empty without a timeline.

@@ -60,6 +60,7 @@ impl Engine<'_> {
                     now.wrapping_sub(r.upto),
                     r.loops as u64,
                     r.matrix_ready.saturating_sub(now),
+                    r.added.saturating_sub(now),
                     r.fetching as u64,
                 ]);
                 out.push(r.waits.map_or(u64::MAX, |(pc, stall, _)| (pc as u64) << 8 | stall as u64));

@@ -33,6 +33,8 @@ pub(super) struct AgentTiming {
     pub(super) scheduler: usize,
     /// Tick at which the agent's matrix results are ready.
     pub(super) matrix_ready: u64,
+    /// Tick at which the agent's atomic accesses are done.
+    pub(super) added: u64,
     /// Whether the operation had to wait.
     pub(super) woken: bool,
     /// Wave of the agent's CTA.
@@ -119,7 +121,9 @@ impl Timing<'_> {
                     _ => 0.0,
                 };
                 let (start, issued) = self.issue(core, seat, now, (1.0, self.costs.issue_sync));
-                Charge { start, queued: Some(Stall::Issue), end: issued + ticks(extra), ..Charge::default() }
+                // A fence waits for atomic accesses before it.
+                let done = if matches!(op, Op::Fence(Fence::Gpu)) { issued.max(seat.added) } else { issued };
+                Charge { start, queued: Some(Stall::Issue), end: done + ticks(extra), ..Charge::default() }
             }
             StepEffect::Nothing => Charge { start: now, end: now, ..Charge::default() },
         }

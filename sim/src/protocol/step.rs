@@ -99,6 +99,8 @@ pub struct MoveEffect {
     pub flights: SmallVec<[FlightId; 2]>,
     /// The tile moved.
     pub tile: Option<TileKey>,
+    /// Coordinates of the block of global memory that an atomic access adds to.
+    pub target: Option<Box<[i64; 2]>>,
     /// The on-chip slot written, if any.
     pub fills: Option<Footprint>,
     /// Copies delivered at once (`multicast`).

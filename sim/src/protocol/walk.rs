@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::ir::{Binary, Env, Executors, Expr, Instr, Op, Place, Program, VarId, apply};
+use crate::ir::{Binary, Env, Executors, Expr, Instr, Op, Place, Program, VarId, Writes, apply};
 use crate::timeline::Lanes;
 
 use super::footprint::{Footprint, size};
@@ -325,6 +325,12 @@ impl<'p> Walker<'p> {
         let Some((place, _)) = global_place(self.world.prog, op) else { return GridDependence::All };
         let parts = place.sel.rows.iter().chain(&place.sel.cols).map(|p| &p.index);
         place.at.iter().chain(parts).map(mentions).fold(GridDependence::None, GridDependence::and)
+    }
+
+    /// Whether a listed copy is an atomic access.
+    pub fn is_atomic(&self, t: &Traffic) -> bool {
+        let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return false };
+        global_place(self.world.prog, op).is_some_and(|(p, _)| p.sel.writes == Writes::Atomic)
     }
 
     /// Whether a copy's place counts elements instead of blocks.

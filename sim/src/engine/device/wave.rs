@@ -39,6 +39,8 @@ struct TileRequest {
     at: [i64; 2],
     /// Whether other requests of the cluster for parts of its lines are in flight.
     split: bool,
+    /// Whether the access adds to the tile.
+    atomic: bool,
 }
 
 /// The size of a request inside its matrix.
@@ -98,12 +100,18 @@ enum When {
 }
 
 impl Merging {
-    fn new(m: &Machine, prog: &Program) -> Self {
+    fn new(m: &Machine, prog: &Program, seats: i64) -> Self {
         let is = |key: &'static str, absent: f64| m.get(key).unwrap_or(absent);
         let pairs = is("memory.l2_merged", 0.0);
         // Prologues of random length spread the CTAs further in time.
         let drawn = prog.code.iter().map(|i| if let Instr::Op { cost, .. } = i { 2.0 * cost.spread } else { 0.0 });
-        let apart = is("memory.l2_group_apart", 1.0) + drawn.fold(0.0, f64::max);
+        let stated = is("memory.l2_group_apart", 1.0) + drawn.fold(0.0, f64::max);
+        // Measured on compiled kernels, with one CTA a core. CTAs of one core take turns, so that each asks for its
+        // tiles when the others have.
+        let apart = match m.get("memory.l2_group_spread") {
+            Some(spread) if prog.opaque_globals => spread * seats as f64,
+            _ => stated,
+        };
         Merging {
             pairs,
             later: is("memory.l2_merged_later", pairs),
@@ -173,6 +181,8 @@ pub(super) struct Tiles<'p, 'l> {
     ahead: Vec<u32>,
     /// Whether clusters ask for lines of some matrix part by part.
     parts: bool,
+    /// Whether the wave is a later one, whose clusters start where others ended.
+    later: bool,
     /// The size of the last request, and its parts.
     last: Option<(Size, Parts)>,
 }
@@ -186,7 +196,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
         at: Launch<'l>,
         routes: &Routes,
     ) -> Self {
-        let (burst, merging) = (caches.burst(), Merging::new(m, prog));
+        let (burst, merging) = (caches.burst(), Merging::new(m, prog, at.seats));
         let line = m.get("memory.line_bytes").map_or(0, |b| b as i64);
         let mut walker = Walker::new(prog, rules, 0);
         Tiles {
@@ -200,6 +210,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
             burst,
             line,
             parts: false,
+            later: false,
             last: None,
         }
     }
@@ -224,6 +235,8 @@ impl<'p, 'l> Tiles<'p, 'l> {
     /// Runs the clusters from `first` up to `end`, copy by copy, side by side.
     fn wave(&mut self, first: i64, end: i64, routes: &Routes, total: &mut Bytes) -> Wave {
         let mine = self.at.own;
+        // Kernels of the language merge requests by other numbers, which are those of halves in long runs.
+        self.later = first > 0 && self.prog.opaque_globals;
         let own = (first..end).filter(|id| mine.contains(id)).count().max(1);
         let mut wave = Wave { peers: (end - first) as f64 / own as f64, ..Wave::default() };
         let mut per = vec![Bytes::default(); self.prog.objects.len()];
@@ -259,6 +272,10 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 if t.store {
                     when = if first == 0 { When::ByPairs } else { When::Unordered { tiles: 0 } };
                     tiles.clear();
+                    if self.walker.is_atomic(t) {
+                        requests.push(TileRequest { atomic: true, ..request });
+                        continue;
+                    }
                     for id in &g.ids {
                         self.caches.write(self.home(*id), request.tile, request.bytes, sum);
                     }
@@ -274,7 +291,12 @@ impl<'p, 'l> Tiles<'p, 'l> {
             }
             requests.sort_unstable_by_key(|r| (r.tile, r.group));
             for same in requests.chunk_by(|x, y| x.tile == y.tile) {
-                let level = self.read(same, (groups_by, &mut *unions), when, &mut per[same[0].obj as usize]);
+                let sum = &mut per[same[0].obj as usize];
+                let level = if same[0].atomic {
+                    self.add(same, groups_by, sum)
+                } else {
+                    self.read(same, (groups_by, &mut *unions), when, sum)
+                };
                 for w in same.iter().filter(|w| groups_by[w.group as usize].own.is_some()) {
                     wave.signs.push(level);
                     let before = wave.levels.contains_key(&(w.obj, w.at));
@@ -306,6 +328,14 @@ impl<'p, 'l> Tiles<'p, 'l> {
             total.add(b);
         }
         wave
+    }
+
+    /// Atomic accesses of all clusters of a wave to one tile at one step. Returns the level of the tile for all of them:
+    /// later ones wait for the line with the first.
+    fn add(&mut self, same: &[TileRequest], groups_by: &[Group], sum: &mut Bytes) -> Level {
+        let ids = same.iter().flat_map(|r| groups_by[r.group as usize].ids.iter());
+        let add = |id: &i64| self.caches.add(self.home(*id), same[0].tile, same[0].bytes, sum);
+        ids.map(add).max().unwrap_or(Level::Near)
     }
 
     /// One read of a tile by all clusters of a wave at one step. Returns the level that the tile came from.
@@ -358,7 +388,11 @@ impl<'p, 'l> Tiles<'p, 'l> {
     /// The cache at a cluster's core. Consecutive units alternate between the caches. For two halves of one cache,
     /// groups of cores alternate (`memory.l2_half_cores`), or pairs of neighbors.
     fn home(&self, id: i64) -> usize {
-        let turn = if self.caches.halves() { self.caches.half(id, self.at.units.max(1)) } else { id };
+        let turn = match self.caches.halves() {
+            false => id,
+            true if self.later => self.caches.half_later(id, self.at.units.max(1)),
+            true => self.caches.half(id, self.at.units.max(1)),
+        };
         (turn % self.caches.count() as i64) as usize
     }
 
@@ -387,7 +421,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let tile = self.names.number((t.obj, t.rows, t.cols), [t.at[0], column], o);
         let split = row < self.line && self.ahead[t.obj as usize] >= 2;
         self.parts |= split;
-        Some(TileRequest { tile, group, bytes, along: along as u32, obj: t.obj, at: t.at, split })
+        Some(TileRequest { tile, group, bytes, along: along as u32, obj: t.obj, at: t.at, split, atomic: false })
     }
 }
 

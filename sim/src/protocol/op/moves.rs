@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{BarRef, Class, Expr, IssueCount, MoveKind, Op, Place, Program, Waits};
+use crate::ir::{BarRef, Class, Expr, IssueCount, MoveKind, Op, Place, Program, Waits, Writes};
 
 use super::{BarrierAction, BarrierUse, BarrierUses, PlaceUse, PlaceUses};
 use crate::protocol::flight::Flight;
@@ -87,6 +87,7 @@ impl<'o> Move<'o> {
             issue: self.issue,
             flights: SmallVec::new(),
             tile: None,
+            target: (self.dst.sel.writes == Writes::Atomic).then(|| Box::new(dst.at)),
             fills: None,
             copies: 1,
         }
