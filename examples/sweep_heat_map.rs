@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! $ cargo run --example sweep_heat_map
-//! tile_n=64 stages=1          647.2 us
-//! tile_n=64 stages=2          372.4 us
-//! tile_n=64 stages=3          317.1 us
-//! tile_n=64 stages=4          317.7 us
+//! tile_n=64 stages=1          647.1 us
+//! tile_n=64 stages=2          372.3 us
+//! tile_n=64 stages=3            317 us
+//! tile_n=64 stages=4            317 us
 //! tile_n=64 stages=5          341.1 us
 //! tile_n=128 stages=1         379.2 us
 //! tile_n=128 stages=2         210.6 us
 //! tile_n=128 stages=3         194.5 us
-//! tile_n=128 stages=4         212.3 us
-//! tile_n=128 stages=5         209.9 us
+//! tile_n=128 stages=4         211.8 us
+//! tile_n=128 stages=5         209.4 us
 //! tile_n=256 stages=1         304.3 us
 //! tile_n=256 stages=2           164 us
 //! tile_n=256 stages=3         172.4 us

@@ -84,7 +84,7 @@ pub(crate) fn edited<T>(name: &str, edits: &[(&str, &str)], f: impl FnOnce(&str)
 #[track_caller]
 pub(crate) fn mutated(name: &str, edits: &[(&str, &str)], set: &[&str]) -> Verdict {
     edited(name, edits, |file| {
-        let mut args = vec![file];
+        let mut args = vec![file, "--no-suggestion"];
         set.iter().for_each(|s| args.extend(["--set", s]));
         verify(&args)
     })
@@ -94,7 +94,7 @@ pub(crate) fn mutated(name: &str, edits: &[(&str, &str)], set: &[&str]) -> Verdi
 #[track_caller]
 pub(crate) fn kernel(machine: &str, text: &str) -> Verdict {
     let dir = TempDir::new();
-    verify(&[&dir.write("t.pipe", text), "--machine", machine])
+    verify(&[&dir.write("t.pipe", text), "--machine", machine, "--no-suggestion"])
 }
 
 impl Verdict {
