@@ -84,13 +84,13 @@ pub(crate) fn edited<T>(name: &str, edits: &[(&str, &str)], f: impl FnOnce(&str)
 #[track_caller]
 pub(crate) fn mutated(name: &str, edits: &[(&str, &str)], set: &[&str]) -> Verdict {
     edited(name, edits, |file| {
-        let mut args = vec![file, "--no-suggestion"];
+        let mut args = vec![file];
         set.iter().for_each(|s| args.extend(["--set", s]));
         verify(&args)
     })
 }
 
-/// Verifies a kernel text.
+/// Verifies a kernel text, without a search for repairs.
 #[track_caller]
 pub(crate) fn kernel(machine: &str, text: &str) -> Verdict {
     let dir = TempDir::new();
