@@ -202,6 +202,38 @@ impl Ring {
         self.write_all(t, std::slice::from_ref(loops), updates, vars);
     }
 
+    /// The sites of a step that moves a tile; another tile is wrong.
+    pub(super) fn sites(&self, t: &mut Template, tile: &str, other: &str) {
+        let [.., late, wait_empty, fill, wait_full, free, _] = NAMES[0];
+        let c = self.counting();
+        let (slot, phase) = (&c.slot, &c.phase);
+        let wait = self.wait("empty", slot, phase, 1);
+        t.fault(wait_empty, 0, &wait, "");
+        t.fault(wait_empty, 0, &wait, &self.wait("empty", slot, phase, 2));
+        t.harmless(wait_empty, 0, &wait, &wait);
+        let fills = |bytes: &str, tile: &str| {
+            format!("arrive full[{slot}] expect {bytes}\ntma A[{tile}] -> a[{slot}] signals full[{slot}]")
+        };
+        let filled = fills("bytes(a)", tile);
+        t.fault(fill, 0, &filled, &fills("bytes(a) / 2", tile));
+        t.fault(fill, 0, &filled, &fills("bytes(a)", other));
+        t.fault(fill, 0, &filled, &format!("arrive full[{slot}]"));
+        t.harmless(fill, 0, &filled, &filled);
+        let wait = self.wait("full", slot, phase, 0);
+        t.fault(wait_full, 0, &wait, "");
+        t.harmless(wait_full, 0, &wait, &format!("{wait}\nalu fma 64 x 16"));
+        let read = format!("lds a[{slot}] : A[{tile}] -> r; alu fma 64 x 16 uses r");
+        t.harmless("use", 0, &read, &format!("{read}\nlds a[{slot}] : A[{tile}] -> p"));
+        t.fault("use", 0, &read, &format!("lds a[({slot} + 1) % {}] : A[{tile}] -> p", self.slots));
+        let give = format!("arrive empty[{slot}]");
+        t.fault(free, 0, &give, "");
+        t.fault(free, 0, &give, &format!("{give}\n{give}"));
+        t.harmless(free, 0, &give, &give);
+        t.fault(late, 0, "", &format!("lds a[{slot}] : A[{tile}] -> q"));
+        t.fault(late, 0, "", &format!("lds a[{slot}] : A[{tile}] -> q"));
+        t.harmless(late, 0, "", "alu fma 64 x 16");
+    }
+
     /// [`Self::write`] with several consecutive loops, of which the first has the sites.
     pub(super) fn write_all(&self, t: &mut Template, list: &[Loops], updates: &[String], vars: &[String]) {
         let loops = &list[0];
@@ -241,32 +273,7 @@ impl Ring {
                 t.lines(at, &c.step);
             }
         }
-        let (slot, phase) = (&c.slot, &c.phase);
-        let wait = self.wait("empty", slot, phase, 1);
-        t.fault(wait_empty, 0, &wait, "");
-        t.fault(wait_empty, 0, &wait, &self.wait("empty", slot, phase, 2));
-        t.harmless(wait_empty, 0, &wait, &wait);
-        let fills = |bytes: &str, tile: &str| {
-            format!("arrive full[{slot}] expect {bytes}\ntma A[{tile}] -> a[{slot}] signals full[{slot}]")
-        };
-        let filled = fills("bytes(a)", tile);
-        t.fault(fill, 0, &filled, &fills("bytes(a) / 2", tile));
-        t.fault(fill, 0, &filled, &fills("bytes(a)", other));
-        t.fault(fill, 0, &filled, &format!("arrive full[{slot}]"));
-        t.harmless(fill, 0, &filled, &filled);
-        let wait = self.wait("full", slot, phase, 0);
-        t.fault(wait_full, 0, &wait, "");
-        t.harmless(wait_full, 0, &wait, &format!("{wait}\nalu fma 64 x 16"));
-        let read = format!("lds a[{slot}] : A[{tile}] -> r; alu fma 64 x 16 uses r");
-        t.harmless("use", 0, &read, &format!("{read}\nlds a[{slot}] : A[{tile}] -> p"));
-        t.fault("use", 0, &read, &format!("lds a[({slot} + 1) % {}] : A[{tile}] -> p", self.slots));
-        let give = format!("arrive empty[{slot}]");
-        t.fault(free, 0, &give, "");
-        t.fault(free, 0, &give, &format!("{give}\n{give}"));
-        t.harmless(free, 0, &give, &give);
-        t.fault(late, 0, "", &format!("lds a[{slot}] : A[{tile}] -> q"));
-        t.fault(late, 0, "", &format!("lds a[{slot}] : A[{tile}] -> q"));
-        t.harmless(late, 0, "", "alu fma 64 x 16");
+        self.sites(t, tile, other);
         if self.readers > 1 {
             // Members are known to the reader only.
             let scope = Scope { members: true, ..t.scopes[0].clone() };

@@ -106,6 +106,7 @@ fn lift_case(
         result => result.map_err(|e| (e, None)),
     };
     match first {
+        // The words were no help, where there are any.
         Err(e) if !launch.timed && e.0.expected == super::emit::NO_TRIP_COUNT => again(!words, true).map_err(|_| e),
         result => result,
     }
@@ -239,7 +240,8 @@ fn program(
     for (i, (x, a)) in names.order.iter().enumerate() {
         for (y, b) in &names.order[i + 1..] {
             // The quotient and the remainder of a size are any.
-            let split = |t: Term| matches!(s.arena.node(t), Node::Atom(Atom::Symbol(n)) if (residues::FIRST..super::thresholds::FIRST).contains(n));
+            let parts = residues::FIRST..super::thresholds::FIRST;
+            let split = |t: Term| matches!(s.arena.node(t), Node::Atom(Atom::Symbol(n)) if parts.contains(n));
             if !(reads(*x).is_disjoint(&reads(*y)) || split(*x) && split(*y)) {
                 related = related.or(Some(format!("`{a}` and `{b}` depend on the same arguments")));
             }

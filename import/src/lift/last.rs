@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
-use super::merge::{Merged, MergedKind};
+use super::merge::{Merged, MergedKind, each_node};
 use super::shared::Shared;
 use super::symbols::replaced;
 
@@ -45,8 +45,7 @@ fn in_loop(s: &mut Shared<'_>, h: u32, count: Term, body: Vec<Merged>) -> Vec<Me
         let next = s.arena.plus(i, 1 - *behind);
         *y = s.arena.replace(*y, &FxHashMap::from_iter([(any, next)]), &mut FxHashMap::default());
     }
-    let mut found = BTreeSet::new();
-    conditions(&s.arena, &body, h, &mut found);
+    let found = conditions(&s.arena, &body, h);
     let last = s.arena.plus(count, -1);
     let mut with: FxHashMap<Term, Term> = FxHashMap::default();
     for t in found {
@@ -111,19 +110,14 @@ fn one_exit(a: &Arena, count: Term) -> bool {
 }
 
 /// The comparisons of values of the launch with the counter of a loop, in conditions.
-fn conditions(a: &Arena, list: &[Merged], h: u32, found: &mut BTreeSet<Term>) {
-    for n in list {
-        match &n.kind {
-            MergedKind::If(c, x, y) => {
-                comparisons(a, *c, h, found);
-                conditions(a, x, h, found);
-                conditions(a, y, h, found);
-            }
-            MergedKind::For(_, _, body) => conditions(a, body, h, found),
-            MergedKind::Set(_, t) => comparisons(a, *t, h, found),
-            MergedKind::Op(_) | MergedKind::End => {}
+fn conditions(a: &Arena, list: &[Merged], h: u32) -> BTreeSet<Term> {
+    let mut found = BTreeSet::new();
+    each_node(list, &mut |n| {
+        if let MergedKind::If(t, ..) | MergedKind::Set(_, t) = &n.kind {
+            comparisons(a, *t, h, &mut found);
         }
-    }
+    });
+    found
 }
 
 fn comparisons(a: &Arena, t: Term, h: u32, found: &mut BTreeSet<Term>) {

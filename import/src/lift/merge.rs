@@ -132,6 +132,21 @@ pub(super) fn each_term(list: &[Merged], f: &mut dyn FnMut(Term)) {
     }
 }
 
+/// Calls `f` with every node, outer nodes first.
+pub(super) fn each_node(list: &[Merged], f: &mut impl FnMut(&Merged)) {
+    for n in list {
+        f(n);
+        match &n.kind {
+            MergedKind::If(_, a, b) => {
+                each_node(a, f);
+                each_node(b, f);
+            }
+            MergedKind::For(_, _, body) => each_node(body, f),
+            MergedKind::Op(_) | MergedKind::Set(..) | MergedKind::End => {}
+        }
+    }
+}
+
 /// Calls `f` on each operation, in order.
 pub(super) fn each_op(list: &[Merged], f: &mut impl FnMut(usize, &(u32, u32, Effect))) {
     for n in list {

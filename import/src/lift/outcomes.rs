@@ -107,7 +107,7 @@ impl Outcomes {
         found.filter(|c| branches(a, tree, *c))
     }
 
-    /// A condition of the tree that decides by which of two instructions a copy is made, besides these: both copy to one
+    /// A condition of the tree, besides these, that decides by which of two instructions a copy is made. Both copy to one
     /// place, such as from the tensor map of one CTA or another.
     pub(super) fn choice(&self, a: &Arena, tree: &[Merged]) -> Option<Term> {
         tree.iter().find_map(|n| match &n.kind {

@@ -14,7 +14,7 @@ use crate::symbolic::{Arena, Atom, Node, Op, Term};
 use super::exprs::{Names, leaf_name};
 use super::merge::{Merged, MergedKind};
 use super::shared::Shared;
-use super::symbols::{bases, counts, replaced};
+use super::symbols::{bases, counts, replaced, symbol_for};
 
 /// The largest divisor.
 const LARGEST: usize = 16;
@@ -54,13 +54,7 @@ pub(super) fn split(
             names.trips.insert(t);
             continue;
         }
-        let mut symbol = |s: &mut Shared<'_>, meaning: Term, most: i64| {
-            let number = FIRST + stands_for.len() as u32;
-            s.arena.bound_symbol(number, (0, most));
-            let atom = s.arena.atom(Atom::Symbol(number));
-            stands_for.insert(atom, meaning);
-            atom
-        };
+        let mut symbol = |s: &mut Shared<'_>, meaning, most| symbol_for(s, (FIRST, &mut *stands_for), meaning, most);
         let divisor = s.arena.int(by as i64);
         let meaning = s.arena.div(t, divisor);
         let quotient = symbol(s, meaning, (1 << 31) - 1);

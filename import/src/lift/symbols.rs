@@ -223,6 +223,20 @@ pub(super) fn with_atoms(a: &mut Arena, t: Term, sums: &[Sum], memo: &mut FxHash
     new
 }
 
+/// A new symbol from 0 to `most` that stands for a term. Symbols are numbered from `first` on.
+pub(super) fn symbol_for(
+    s: &mut Shared<'_>,
+    (first, stands_for): (u32, &mut FxHashMap<Term, Term>),
+    meaning: Term,
+    most: i64,
+) -> Term {
+    let number = first + stands_for.len() as u32;
+    s.arena.bound_symbol(number, (0, most));
+    let atom = s.arena.atom(Atom::Symbol(number));
+    stands_for.insert(atom, meaning);
+    atom
+}
+
 /// A node in which other terms replace terms.
 pub(super) fn replaced(s: &mut Shared<'_>, n: &Merged, f: &mut impl FnMut(&mut Arena, Term) -> Term) -> Merged {
     let kind = match &n.kind {

@@ -2,17 +2,17 @@
 //!
 //! Such a loop becomes two: one over the iterations in which the comparison holds, and one over the others. Both have a
 //! trip count of their own. All loops with the same trip count are split, so that they stay alike. The two counts are
-//! any, which is more than any launch has: a proof holds for all launches, and a fault counts only with the values of
-//! a launch (`possible.rs`).
+//! any, which is more than any launch has. So a proof holds for all launches. A fault counts only with the values of a
+//! launch (`possible.rs`).
 
 use rustc_hash::FxHashMap;
 
 use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
 
 use super::exprs::Names;
-use super::merge::{Merged, MergedKind};
+use super::merge::{Merged, MergedKind, each_node};
 use super::shared::Shared;
-use super::symbols::{bases, replaced};
+use super::symbols::{bases, replaced, symbol_for};
 
 /// The largest number of comparisons that split loops.
 const MOST: u32 = 6;
@@ -97,8 +97,7 @@ fn find(s: &mut Shared<'_>, list: &[Merged], bases: &[Term]) -> Option<Split> {
         let found = match &n.kind {
             MergedKind::If(_, a, b) => find(s, a, bases).or_else(|| find(s, b, bases)),
             MergedKind::For(h, count, body) => {
-                let mut leaves = Vec::new();
-                conditions(&s.arena, body, *h, &mut leaves);
+                let leaves = conditions(&s.arena, body, *h);
                 leaves.into_iter().find_map(|t| comparison(s, t, *h, *count, bases)).or_else(|| find(s, body, bases))
             }
             _ => None,
@@ -111,18 +110,14 @@ fn find(s: &mut Shared<'_>, list: &[Merged], bases: &[Term]) -> Option<Split> {
 }
 
 /// The comparisons with the iteration of a loop in conditions.
-fn conditions(a: &Arena, list: &[Merged], h: u32, found: &mut Vec<Term>) {
-    for n in list {
-        match &n.kind {
-            MergedKind::If(c, x, y) => {
-                comparisons(a, *c, h, found);
-                conditions(a, x, h, found);
-                conditions(a, y, h, found);
-            }
-            MergedKind::For(_, _, body) => conditions(a, body, h, found),
-            _ => {}
+fn conditions(a: &Arena, list: &[Merged], h: u32) -> Vec<Term> {
+    let mut found = Vec::new();
+    each_node(list, &mut |n| {
+        if let MergedKind::If(c, ..) = &n.kind {
+            comparisons(a, *c, h, &mut found);
         }
-    }
+    });
+    found
 }
 
 fn comparisons(a: &Arena, t: Term, h: u32, found: &mut Vec<Term>) {
@@ -260,13 +255,7 @@ fn apply(
     split: &Split,
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Vec<Merged> {
-    let mut symbol = |s: &mut Shared<'_>, meaning: Term, most: i64| {
-        let number = FIRST + stands_for.len() as u32;
-        s.arena.bound_symbol(number, (0, most));
-        let atom = s.arena.atom(Atom::Symbol(number));
-        stands_for.insert(atom, meaning);
-        atom
-    };
+    let mut symbol = |s: &mut Shared<'_>, meaning, most| symbol_for(s, (FIRST, &mut *stands_for), meaning, most);
     let zero = s.arena.int(0);
     let all = s.arena.op(Op::Max, &[split.count, zero]);
     // The iterations before a term is negative.

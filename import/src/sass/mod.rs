@@ -2,7 +2,7 @@
 //!
 //! The text is that of `nvdisasm -c`, `cuobjdump -sass` or Triton's `kernel.asm["sass"]`. A run takes two things from it
 //! that PTX does not say. One is the registers of a thread. The other is how many loads of global memory are in flight
-//! before the first of them is used: ptxas issues loads in batches where registers are few, and does not document how.
+//! before the first of them is used. ptxas issues loads in batches where registers are few, and does not document how.
 
 mod loads;
 

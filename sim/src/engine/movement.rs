@@ -365,7 +365,10 @@ impl Timing<'_> {
         store.left -= 1;
         let (start, issued) = self.issue(core, seat, now, (1.0, self.costs.issue_store));
         let taken = self.stored(core, start, (bytes, dram(before) - dram(store.left)), seat);
-        let added = if store.atomic > 0 { core.writes.serve(start, store.atomic).1 } else { 0 };
+        if store.atomic == 0 {
+            return (start, issued.max(taken));
+        }
+        let added = core.writes.serve(start, store.atomic).1;
         self.served_by_dram(core, start, store.read);
         (start, issued.max(taken).max(added))
     }

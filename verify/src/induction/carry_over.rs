@@ -165,11 +165,11 @@ pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>, most: i64) -> Result<P
 /// [`period`], also with a period longer than that of the states. A plane has few such lines.
 pub(crate) fn period_of_line(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     let found = near(run, at, Region::ALL, (&BEHIND_IN_PLANE, run.options.max_trips));
-    let longer = |failed: Failure| match run.rotates || !failed.crossings.is_empty() {
-        true => Err(failed),
-        false => longer_periods(run, at, Region::ALL, failed),
-    };
-    found.or_else(longer).map_err(|failed| failed.why)
+    let found = found.or_else(|failed| {
+        let other = run.rotates || !failed.crossings.is_empty();
+        if other { Err(failed) } else { longer_periods(run, at, Region::ALL, failed) }
+    });
+    found.map_err(|failed| failed.why)
 }
 
 fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, (behind, most): (&[i64], i64)) -> Result<Proof, Failure> {

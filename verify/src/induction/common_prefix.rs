@@ -102,6 +102,7 @@ impl<'p> SharedPrefix<'p> {
             match last.continue_until(Some(&mut self.turns.until), Some(&mut self.log)) {
                 Ok(reached) if reached.stop == StopReason::GoalMet => {
                     let iteration = self.turns.until.watch.iteration() / self.turns.steps as i64;
+                    // The first mark shows how iterations are numbered.
                     if let [start] = &mut self.marks[..] {
                         start.iteration = iteration - 1;
                     }

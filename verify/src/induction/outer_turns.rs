@@ -84,13 +84,18 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
         }
         let loops = grown(less, most);
         let whole = loops.iter().map(|(l, by)| trips(step_of(less, l), *by)).fold(1, lcm) as usize;
-        let prefixes = loops.iter().filter_map(|(l, by)| {
+        let mut found = None;
+        for turns in loops.iter().filter_map(|(l, by)| TurnLoop::of(less, l, *by, 1)) {
             let start = Reached::start(vec![CanonicalRun::new(run.job(most))]);
-            Some(SharedPrefix::new(start, TurnLoop::of(less, l, *by, 1)?, &[less]))
-        });
-        // A role without an operation in its loop, such as a loader of no tiles, shows no outer iterations.
-        let prefix = prefixes.reduce(|mut first, next| if first.extend_to_mark(2) { first } else { next })?;
-        Some(Line { run, at, whole, prefix })
+            let mut prefix = SharedPrefix::new(start, turns, &[less]);
+            // A role without an operation in its loop, such as a loader of no tiles, shows no outer iterations.
+            let shows = prefix.extend_to_mark(2);
+            found = if shows { Some(prefix) } else { found.or(Some(prefix)) };
+            if shows {
+                break;
+            }
+        }
+        Some(Line { run, at, whole, prefix: found? })
     }
 
     /// The number of outer iterations after which all decisions can recur.

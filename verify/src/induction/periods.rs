@@ -32,14 +32,7 @@ pub(crate) fn recurs(prog: &Program, places: &[Places], most: i64) -> Option<i64
         let round = |l: &&Loop| (l.head..l.end).contains(from) && (l.head..l.end).contains(to);
         let Some(l) = prog.loops.iter().find(round) else { continue };
         let gain = |v: VarId| new[v as usize].checked_sub(old[v as usize]);
-        for i in &prog.code[l.head as usize..l.end as usize] {
-            each(prog, i, &mut |what, e| {
-                // Coordinates of a matrix are handled elsewhere (`refined_indices`).
-                if !matches!(what, ExprUse::Tile(..)) {
-                    e.visit(&mut |e| all = lcm(all, back(prog, e, &gain).unwrap_or(1)).min(most + 1));
-                }
-            });
-        }
+        all = lcm(all, recurs_in(prog, l, &gain, most)).min(most + 1);
         if all > most {
             return None;
         }
@@ -53,15 +46,24 @@ pub(crate) fn recurs_by_index(prog: &Program, loops: &[(&Loop, i64)], most: i64)
     let mut all = 1;
     for (l, _) in loops {
         let gain = |v: VarId| (l.var == Some(v)).then(|| step_of(prog, l));
-        for i in &prog.code[l.head as usize..l.end as usize] {
-            each(prog, i, &mut |what, e| {
-                if !matches!(what, ExprUse::Tile(..)) {
-                    e.visit(&mut |e| all = lcm(all, back(prog, e, &gain).unwrap_or(1)).min(most + 1));
-                }
-            });
-        }
+        all = lcm(all, recurs_in(prog, l, &gain, most)).min(most + 1);
     }
     (all <= most).then_some(all)
+}
+
+/// The number of steps after which all quotients and remainders in a loop recur, or more than `most`. `gain` is the
+/// growth of a variable in a step.
+fn recurs_in(prog: &Program, l: &Loop, gain: &impl Fn(VarId) -> Option<i64>, most: i64) -> i64 {
+    let mut all = 1;
+    for i in &prog.code[l.head as usize..l.end as usize] {
+        each(prog, i, &mut |what, e| {
+            // Coordinates of a matrix are handled elsewhere (`refined_indices`).
+            if !matches!(what, ExprUse::Tile(..)) {
+                e.visit(&mut |e| all = lcm(all, back(prog, e, gain).unwrap_or(1)).min(most + 1));
+            }
+        });
+    }
+    all
 }
 
 /// The number of steps after which a quotient or remainder recurs.

@@ -1,9 +1,10 @@
-//! Persistent kernels with a chain of three roles. The ring between the first two turns once for each step, the ring
-//! behind them once for each job, so the two rings come to the same slots only after many jobs.
+//! Persistent kernels with a chain of three roles. The ring between the first two moves on with each step, and the ring
+//! behind them with each job. So the two rings come to the same slots only after many jobs.
 
 use super::loops::two;
 use super::{count, roles, scope};
 use crate::dice::Dice;
+use crate::generate::bodies::{Index, Ring};
 use crate::generate::template::Template;
 
 pub(super) fn chain(dice: &mut Dice) -> Template {
@@ -19,6 +20,7 @@ pub(super) fn chain(dice: &mut Dice) -> Template {
         t.header.iter_mut().for_each(|l| *l = l.replace("COLUMNS", "64"));
     }
     let (steps, results) = (dice.range(1, 5), dice.range(1, 3));
+    let ring = Ring { slots: steps, index: Index::Counter, parity: false, readers: 1, taken: None };
     t.header.push(format!("shared a[{steps}]: f16[64, 16]   shared c[{results}]: f16[64, 16]"));
     t.header.push(format!("mbar full[{steps}] (1)   mbar empty[{steps}] (32)"));
     t.header.push(format!("mbar done[{results}] (32)   mbar freed[{results}] (32)"));
@@ -44,12 +46,8 @@ pub(super) fn chain(dice: &mut Dice) -> Template {
         t.lines(0, role);
         t.lines(1, if role == "out:" { "var th = 0" } else { "var it = 0\nvar th = 0" });
         t.lines(1, head);
-        let at = if let Some(skip) = &skip {
-            t.lines(2, skip);
-            3
-        } else {
-            2
-        };
+        skip.iter().for_each(|skip| t.lines(2, skip));
+        let at = 2 + usize::from(skip.is_some());
         match role {
             "load: elect:" => {
                 t.lines(at, &inner);
@@ -65,28 +63,9 @@ pub(super) fn chain(dice: &mut Dice) -> Template {
         }
         t.lines(at, "th += 1");
     }
-    let (slot, phase) = (format!("it % {steps}"), format!("it / {steps}"));
     let (place, round) = (format!("th % {results}"), format!("th / {results}"));
     let tile = if nested { "job % 64, i" } else { "job % 64, 0" };
-    let wait = format!("wait empty[{slot}] for {phase} - 1");
-    t.fault("wait_empty", 0, &wait, "");
-    t.fault("wait_empty", 0, &wait, &format!("wait empty[{slot}] for {phase} - 2"));
-    t.harmless("wait_empty", 0, &wait, &wait);
-    let fill =
-        |bytes: &str| format!("arrive full[{slot}] expect {bytes}\ntma A[{tile}] -> a[{slot}] signals full[{slot}]");
-    t.fault("fill", 0, &fill("bytes(a)"), &fill("bytes(a) / 2"));
-    t.harmless("fill", 0, &fill("bytes(a)"), &fill("bytes(a)"));
-    let wait = format!("wait full[{slot}] for {phase}");
-    t.fault("wait_full", 0, &wait, "");
-    t.harmless("wait_full", 0, &wait, &wait);
-    let read = format!("lds a[{slot}] : A[{tile}] -> r; alu fma 64 x 16 uses r");
-    t.fault("use", 0, &read, &format!("lds a[(it + 1) % {steps}] : A[{tile}] -> r"));
-    t.harmless("use", 0, &read, "alu fma 64 x 16");
-    let free = format!("arrive empty[{slot}]");
-    t.fault("free", 0, &free, "");
-    t.harmless("free", 0, &free, &free);
-    t.fault("late", 0, "", &format!("lds a[{slot}] : A[{tile}] -> q"));
-    t.harmless("late", 0, "", "alu fma 64 x 16");
+    ring.sites(&mut t, tile, &format!("{tile} + 1"));
     let wait = format!("wait freed[{place}] for {round} - 1");
     t.fault("wait_freed", 1, &wait, "");
     t.fault("wait_freed", 1, &wait, &format!("wait freed[{place}] for {round} - 2"));

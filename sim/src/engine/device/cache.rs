@@ -267,6 +267,7 @@ mod tests {
         let used: Vec<bool> = (0..2).map(|half| caches.sets[0][half].touch(2 + 1 - half as u32)).collect();
         assert_eq!(used, [false, false], "each part is at its home alone");
     }
+
     #[test]
     fn of_a_round_that_is_a_little_too_long_the_fuller_sets_miss() {
         let sets = [90, 100, 110].map(|kept| vec![Lru::new(kept, 1000); 2]).into();
