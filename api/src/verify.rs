@@ -149,8 +149,15 @@ impl Verification {
             (None, None) => &self.subject.program,
         };
         let memory = warpline_verify::assumed(program, self.subject.rules());
+        let smaller = varied.as_ref().filter(|_| self.verdict.turns.is_some()).and_then(Trips::smaller_grids_assumed);
+        let smaller = smaller.map(|line| {
+            format!(
+                "a launch of fewer jobs than CTAs does what one job for each CTA does (line {line} reads the size of \
+                 the grid; a few were run)"
+            )
+        });
         let read = self.subject.imported.iter().flat_map(|i| &i.assumptions);
-        every.chain(memory).chain(read.map(|(what, line)| format!("{what} (line {line})"))).collect()
+        every.chain(memory).chain(smaller).chain(read.map(|(what, line)| format!("{what} (line {line})"))).collect()
     }
 
     /// Conditions of a compiled kernel for which both outcomes were decided; empty for a fault, which has one outcome

@@ -5,11 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use warpline_campaign::{CHAIN, SIZES, Verdict, Verifier, Word, cases, judge, kernel};
+use warpline_campaign::{CHAIN, GRIDS, SIZES, Verdict, Verifier, Word, cases, judge, kernel};
 use warpline_tests::{TempDir, warpline};
 
-/// Kernels of the small campaign: families in turn, then the two families with seeds of their own.
-const SEEDS: [std::ops::Range<u64>; 3] = [1_000_000..1_000_320, SIZES..SIZES + 20, CHAIN..CHAIN + 40];
+/// Kernels of the small campaign: families in turn, then the families with seeds of their own.
+const SEEDS: [std::ops::Range<u64>; 4] =
+    [1_000_000..1_000_320, SIZES..SIZES + 20, CHAIN..CHAIN + 30, GRIDS..GRIDS + 40];
 
 /// The command line in this process.
 struct Library;

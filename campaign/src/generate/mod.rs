@@ -24,13 +24,17 @@ pub struct Kernel {
 /// Seeds from this one up to [`CHAIN`] are kernels of [`Family::Sizes`], so that older seeds keep their meaning.
 pub const SIZES: u64 = 1 << 32;
 
-/// Seeds from this one on are kernels of [`Family::Chain`].
+/// Seeds from this one up to [`GRIDS`] are kernels of [`Family::Chain`].
 pub const CHAIN: u64 = 1 << 33;
+
+/// Seeds from this one on are kernels of [`Family::Grids`].
+pub const GRIDS: u64 = 1 << 34;
 
 /// The kernel of a seed. Families take turns.
 pub fn kernel(seed: u64) -> Kernel {
     let family = match seed {
-        CHAIN.. => Family::Chain,
+        GRIDS.. => Family::Grids,
+        CHAIN..GRIDS => Family::Chain,
         SIZES..CHAIN => Family::Sizes,
         _ => Family::ALL[(seed % Family::ALL.len() as u64) as usize],
     };

@@ -435,7 +435,7 @@ fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict
 
 /// Trip count and number of outer iterations of the kernel whose text is searched for differences between CTAs of a
 /// row.
-const UNEVEN: (i64, i64) = (6, 2);
+pub(crate) const UNEVEN: (i64, i64) = (6, 2);
 
 /// A loop around the main loop whose trip count follows from the given values and is not varied.
 fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, Unary, each};
 
+use crate::cta::class::UNEVEN;
+use crate::induction::grid_size::{SizeReads, size_reads};
 use crate::induction::loop_counter::step_of;
 use crate::induction::while_loops;
 
@@ -124,6 +126,17 @@ impl Trips {
     pub fn with_jobs(&self, n: i64, jobs: i64) -> Option<Program> {
         let outer = self.outer.as_ref().filter(|o| !o.handed)?;
         self.with(n, Some((&Outer { step: 1, ..outer.clone() }, jobs)))
+    }
+
+    /// The line at which the code reads the size of the grid as a term of a sum, if fewer jobs than CTAs set a smaller
+    /// grid. What such launches do is then assumed (docs/proof.md, lemma 13).
+    pub fn smaller_grids_assumed(&self) -> Option<u32> {
+        let (n, turns) = UNEVEN;
+        let (two, three, one_job) = (self.turned(n, turns)?, self.turned(n, turns + 1)?, self.with_jobs(n, 1)?);
+        match size_reads(&two, &three) {
+            SizeReads::Sum(line) if one_job.grid != two.grid => Some(line),
+            _ => None,
+        }
     }
 
     fn with(&self, n: i64, turns: Option<(&Outer, i64)>) -> Option<Program> {

@@ -3,6 +3,7 @@
 mod buffer;
 mod chain;
 mod cluster;
+mod grids;
 mod loops;
 mod ring;
 mod sizes;
@@ -10,6 +11,7 @@ mod sizes;
 use buffer::{buffered, coordinates, variables};
 use chain::chain;
 use cluster::{cluster, handed, multicast};
+use grids::grids;
 use loops::{any, bounds, extent, nested, persistent, sequential};
 use ring::{groups, ring, skipping};
 use sizes::sizes;
@@ -60,10 +62,13 @@ pub enum Family {
     Sizes,
     /// Persistent kernels with a chain of three roles and two rings.
     Chain,
+    /// Grids whose size depends on a count.
+    Grids,
 }
 
 impl Family {
-    /// The families that take turns, in the order in which seeds use them; all but [`Family::Sizes`] and [`Family::Chain`].
+    /// The families that take turns, in the order in which seeds use them; all but [`Family::Sizes`], [`Family::Chain`]
+    /// and [`Family::Grids`].
     pub const ALL: [Family; 17] = [
         Family::Buffer,
         Family::Cells,
@@ -126,6 +131,7 @@ impl Family {
             Family::Handed => handed(dice),
             Family::Sizes => sizes(dice),
             Family::Chain => chain(dice),
+            Family::Grids => grids(dice),
         }
     }
 }
