@@ -8,7 +8,7 @@ use warpline_sim::code::Code;
 use warpline_sim::fences::Level;
 use warpline_sim::ir::Program;
 use warpline_sim::report::FindingKind;
-use warpline_verify::{Engine, Options, Outcome, RepairReport, Trips, Value, Verdict, Violation, Witness};
+use warpline_verify::{Engine, Options, Outcome, RepairReport, TrialSteps, Trips, Value, Verdict, Violation, Witness};
 
 use crate::error::Error;
 use crate::load::Subject;
@@ -259,23 +259,27 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
         let allowed = |p: &Program| warpline_sim::engine::admit(p, &subject.machine).is_ok();
         let (suggested, repair) = match fault.filter(|_| options.suggest) {
             Some((x, p)) => {
-                let missing = repair::add_missing(&subject, p, x, options.limits());
+                let limits = options.limits();
+                let steps = &mut TrialSteps::of(&limits);
+                let missing = repair::add_missing(&subject, p, x, (limits, steps));
                 let (suggested, repair) = missing.map_or((None, None), |(s, r)| (Some(s), Some(r)));
                 let mut suggested = suggested.unwrap_or_else(|| {
                     let values = one_stage_more(&subject);
-                    warpline_verify::suggest((subject.symbolic(), p), rules, options.limits(), x, &values, &allowed)
+                    warpline_verify::suggest((subject.symbolic(), p), rules, limits, x, &values, &allowed, steps)
                 });
                 let last = if suggested.found.is_some() {
                     None
                 } else {
-                    repair::last(&subject, p, x, options.limits()).map(|(last, repair)| {
+                    repair::last(&subject, p, x, (limits, steps)).map(|(last, repair)| {
                         suggested = RepairReport { tried: suggested.tried + last.tried, ..last };
                         repair
                     })
                 };
                 let found = suggested.found.as_ref();
-                let spelled = || repair::spelled(&subject, p, found?, options.limits());
-                let repair = repair.or(last).or_else(spelled);
+                let repair = repair.or(last).or_else(|| {
+                    // The change holds already; its text is verified with steps of its own.
+                    repair::spelled(&subject, p, found?, (limits, &mut TrialSteps::of(&limits)))
+                });
                 (Some(suggested), repair)
             }
             None => (None, None),

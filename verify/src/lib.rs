@@ -92,7 +92,7 @@ pub use mutation::{Change, Edit, Inapplicable, edits, synchronizes};
 pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
 pub use repair::redundancy::{Need, Redundancy, Removal, redundancy};
-pub use repair::{Allowed, RepairReport, Suggestion, Value, suggest};
+pub use repair::{Allowed, RepairReport, Suggestion, TrialSteps, Value, suggest};
 pub use search::{Move, SearchReport, SearchResult, Settings, search, search_every};
 pub use sizes::any_size;
 
@@ -309,8 +309,18 @@ pub(crate) fn with_loops<T>(program: &Program, f: impl FnOnce(&Program, VariedLo
 
 /// Decides a kernel for all values of its symbols that can be varied. A bound program is decided as given.
 pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
+    counted(program, rules, options).0
+}
+
+/// [`verify`], with the steps that all runs took.
+pub(crate) fn counted(program: &Program, rules: Rules, options: Options) -> (Verdict, u64) {
+    let budget = Budget::new(&options);
+    (within(program, rules, options, &budget), budget.used())
+}
+
+/// [`verify`] within a budget.
+fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
     let program = &induction::normal_form(program);
-    let budget = &Budget::new(&options);
     if options.engine != Engine::Search
         && let Some(v) = sizes::prove(program, rules, options, budget)
     {
