@@ -283,7 +283,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 let Some(t) = route.copies.get(step) else { continue };
                 let Some(tile) = self.walker.tile(id, t, &route.vars(t, id)) else { continue };
                 let elements = self.walker.by_elements(t);
-                let boxed = elements && !t.store && self.walker.is_boxed(t);
+                let boxed = self.prog.opaque_globals && elements && self.walker.is_boxed(t);
                 let access = Access { elements, apart: t.store || elements, boxed };
                 let Some(request) = self.request(group as u32, &tile, access) else {
                     continue;
