@@ -119,7 +119,8 @@ pub fn trips(subject: &Subject) -> Option<Trips> {
 impl Verification {
     /// The relation of the outer trip count, if the verdict is for all of them or the fault depends on it.
     pub fn outer(&self) -> Option<&OuterLoop> {
-        let turns = self.verdict.turns.or_else(|| self.verdict.violation.as_ref()?.turns);
+        let of = |x: &Violation| x.turns.or(x.jobs);
+        let turns = self.verdict.turns.or_else(|| of(self.verdict.violation.as_ref()?));
         turns.and_then(|_| self.varied.as_ref()?.outer.as_ref())
     }
 
@@ -249,10 +250,11 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let trips = trips(&subject);
     let (faulty, witness, suggested, repair) = {
         let x = verdict.violation.as_ref();
-        let faulty = x.and_then(|x| match (x.trips, x.turns) {
-            (Some(n), Some(t)) => trips.as_ref()?.turned(n, t).map(|p| p.bind()),
-            (Some(n), None) => trips.as_ref()?.at(n).map(|p| p.bind()),
-            (None, _) => Some(subject.program.clone()),
+        let faulty = x.and_then(|x| match (x.trips, x.turns, x.jobs) {
+            (Some(n), _, Some(jobs)) => trips.as_ref()?.with_jobs(n, jobs).map(|p| p.bind()),
+            (Some(n), Some(t), None) => trips.as_ref()?.turned(n, t).map(|p| p.bind()),
+            (Some(n), None, None) => trips.as_ref()?.at(n).map(|p| p.bind()),
+            (None, _, _) => Some(subject.program.clone()),
         });
         let fault = x.zip(faulty.as_ref());
         let witness = fault.and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
