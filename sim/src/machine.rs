@@ -211,6 +211,7 @@ pub const KEYS: &[Key] = &[
         "bytes/cycle",
         "store bandwidth of all slices together, per cycle of their clock, independent of lookups",
     ),
+    key("memory.l2_queue", "cycles", "wait of a block in the queue at the slices of L2 of which half is used"),
     key("memory.l2_merged", "fraction", "share of equal requests by two neighboring cores that reach a slice as one"),
     key(
         "memory.l2_merged_later",

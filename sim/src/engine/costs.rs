@@ -45,6 +45,8 @@ pub struct Costs {
     pub dram_busy: f64,
     /// Ticks that a line queues at DRAM where half of its rate is used.
     pub dram_queue: f64,
+    /// Ticks that a block queues at the L2 slices where half of their rate is used.
+    pub slice_queue: f64,
     /// Ticks per byte of a core's share of the L2 slices, where all cores run.
     pub slice_byte: f64,
     /// Ticks per stored byte on the core's request port.
@@ -337,6 +339,7 @@ impl Costs {
                 let scaled = |v: Option<f64>| v.unwrap_or(0.0) * TICKS as f64 * scale;
                 c.dram_busy = scaled(r.optional("memory.dram_busy"));
                 c.dram_queue = scaled(r.optional("memory.dram_queue"));
+                c.slice_queue = scaled(r.optional("memory.l2_queue"));
             }
             if prog.opaque_globals && warp_loads {
                 c.l1_latency = r.optional("memory.l1_latency").map(|v| v * TICKS as f64);

@@ -6,7 +6,7 @@ use crate::protocol::MoveEffect;
 use crate::timeline::{Stall, TICKS};
 
 use super::device::{Level, Wave};
-use super::server::Core;
+use super::server::{Core, Server};
 use super::timing::{AgentTiming, Charge, Timing, ticks};
 
 /// An operation that a warp performs part by part; other warps issue between the parts.
@@ -73,6 +73,16 @@ struct Source {
 /// The tick at which a load's data has passed shared memory's port; `at` where the data does not pass this port.
 fn through_port(core: &mut Core, at: u64, port: u64) -> u64 {
     if port == 0 { at } else { core.shared.serve(at, port).1 }
+}
+
+/// The mean use of a server since the launch began, as a fraction; at most 0.95, beyond which no wait was measured.
+fn use_until(server: &Server, now: u64) -> f64 {
+    (server.free as f64 / now.max(1) as f64).min(0.95)
+}
+
+/// Requests in the queue of a server with this use, as a multiple of those where half of it is used.
+fn queued(used: f64) -> f64 {
+    used / (1.0 - used)
 }
 
 impl Timing<'_> {
@@ -146,10 +156,16 @@ impl Timing<'_> {
         if c.line == 0.0 {
             return 0.0;
         }
-        let used = (core.dram.free as f64 / now.max(1) as f64).min(0.95);
-        let line = c.dram_busy * used + c.dram_queue * used / (1.0 - used);
+        let used = use_until(&core.dram, now);
+        let line = c.dram_busy * used + c.dram_queue * queued(used);
         // Sixteen lines wait 1.7 times as long as one there.
         line * (1.0 + 0.17 * (bytes / c.line).max(1.0).log2())
+    }
+
+    /// Ticks that a block waits for its last line at the slices of L2, behind lines of other cores, although the slices
+    /// could serve all of them (calibrate/probes/port.cu). A core's use of its share stands for all cores.
+    fn slice_wait(&self, core: &Core, now: u64) -> f64 {
+        self.costs.slice_queue * queued(use_until(&core.slices, now))
     }
 
     /// The source of a copy's bytes.
@@ -169,12 +185,13 @@ impl Timing<'_> {
             return Source { dram: 0, looked: 0, extra: 0, hit: Some(ticks(l1)) };
         }
         let level = near.map_or_else(|| m.tile.map_or(Level::Near, |t| w.level(obj, t.at)), |(_, level)| level);
-        let extra = ticks(match level {
+        let behind = match level {
             Level::Near => 0.0,
             Level::Far => c.far_extra,
             Level::Last => c.last_extra,
             Level::Dram => c.dram_extra + self.dram_wait(core, now, self.lines(m, obj).1),
-        });
+        };
+        let extra = ticks(behind + self.slice_wait(core, now));
         let dram = if near.is_some() && level < Level::Dram { 0.0 } else { shares.dram };
         Source { dram: part(dram * share), looked: part(shares.looked * share), extra, hit: None }
     }
@@ -220,7 +237,8 @@ impl Timing<'_> {
                 let each = if copied && m.issue.instructions().is_none() { c.issue_cp } else { c.issue_load };
                 let wide =
                     if m.how == MoveKind::LdsDma { c.dma_bytes_per_lane.max(1) as f64 * lanes as f64 } else { per };
-                let n = m.issue.instructions().map_or((m.global_bytes as f64 / wide).ceil(), f64::from).max(1.0);
+                // A part of a block that several instructions copy together may have none of its own.
+                let n = m.issue.instructions().map_or((m.global_bytes as f64 / wide).ceil().max(1.0), f64::from);
                 let (start, end) = issue(core, now, n, each);
                 // Requests leave one by one while the instructions issue. Lines of an asynchronous copy are looked up
                 // in order with reads of shared memory; a register load uses the port itself.
@@ -396,5 +414,20 @@ impl Timing<'_> {
     /// The slowdown of a tile without swizzle by bank conflicts.
     fn conflict(&self, obj: u16) -> f64 {
         if self.prog.objects[obj as usize].has_bank_conflicts() { self.costs.conflict } else { 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_grows_with_the_use_up_to_the_highest_that_was_measured() {
+        let server = Server { free: 50, ..Server::default() };
+        assert_eq!(
+            (use_until(&server, 200), use_until(&server, 50), use_until(&Server::default(), 0)),
+            (0.25, 0.95, 0.0)
+        );
+        assert_eq!((queued(0.0), queued(0.5), queued(0.75)), (0.0, 1.0, 3.0));
     }
 }

@@ -66,6 +66,17 @@ impl Timing<'_> {
         core.issue[seat.scheduler].serve(at, ticks(n * each))
     }
 
+    /// Issues a synchronization instruction. Operations on an mbarrier are memory instructions: they take one cycle of
+    /// the scheduler, and their warp continues when they are done. The cost in a kernel of the language contains address
+    /// arithmetic, which a compiled kernel has on its own.
+    fn issue_sync(&self, op: &Op, core: &mut Core, seat: AgentTiming, at: u64) -> (u64, u64) {
+        let all = self.costs.issue_sync;
+        let memory = matches!(op, Op::MbarWait { .. } | Op::Arrive { .. } | Op::Expect { .. } | Op::Init(_));
+        let slot = if self.prog.opaque_globals && memory { all.min(TICKS as f64) } else { all };
+        let (start, issued) = self.issue(core, seat, at, (1.0, slot));
+        (start, issued.max(start + ticks(all)))
+    }
+
     /// Charges an operation that an agent performs at `now` on its core; `peer` is the other core of a pair.
     pub(super) fn charge(
         &self,
@@ -95,7 +106,7 @@ impl Timing<'_> {
             StepEffect::Mma(m) => self.matrix(m, now, seat, core, peer),
             StepEffect::Alu { count } => self.vector(op, *count, now, seat, core),
             StepEffect::Signal { in_stream, .. } => {
-                let (start, end) = self.issue(core, seat, now, (1.0, self.costs.issue_sync));
+                let (start, end) = self.issue_sync(op, core, seat, now);
                 let land = if *in_stream { end } else { end + ticks(self.costs.mbar_remote) };
                 Charge { start, queued: Some(Stall::Issue), end, lands: [land, land], ..Charge::default() }
             }
@@ -120,7 +131,7 @@ impl Timing<'_> {
                     Op::Counter { act: CounterAct::Wait(_), .. } if !seat.woken => self.costs.counter,
                     _ => 0.0,
                 };
-                let (start, issued) = self.issue(core, seat, now, (1.0, self.costs.issue_sync));
+                let (start, issued) = self.issue_sync(op, core, seat, now);
                 // A fence waits for atomic accesses before it.
                 let done = if matches!(op, Op::Fence(Fence::Gpu)) { issued.max(seat.added) } else { issued };
                 Charge { start, queued: Some(Stall::Issue), end: done + ticks(extra), ..Charge::default() }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::ir::{Binary, Env, Executors, Expr, Instr, Op, Place, Program, VarId, Writes, apply};
+use crate::ir::{Binary, Env, Executors, Expr, Instr, MoveKind, Op, Place, Program, VarId, Writes, apply};
 use crate::timeline::Lanes;
 
 use super::footprint::{Footprint, size};
@@ -331,6 +331,11 @@ impl<'p> Walker<'p> {
     pub fn is_atomic(&self, t: &Traffic) -> bool {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return false };
         global_place(self.world.prog, op).is_some_and(|(p, _)| p.sel.writes == Writes::Atomic)
+    }
+
+    /// Whether a listed copy is a load by tensor map.
+    pub fn is_boxed(&self, t: &Traffic) -> bool {
+        matches!(self.world.prog.code[t.pc as usize], Instr::Op { op: Op::Move { how: MoveKind::TmaLoad, .. }, .. })
     }
 
     /// Whether a copy's place counts elements instead of blocks.

@@ -135,7 +135,9 @@ impl Emit<'_, '_, '_> {
             if let (MoveKind::CpAsync, Some(block)) = (how, self.sources.get(&ranks[0]).cloned()) {
                 let from = self.part_of(&block, n, parts);
                 if let IrOp::Move { src, crew, issue, .. } = &mut op {
-                    let instructions = block.instructions.div_ceil(parts as u32).max(1);
+                    // The instructions of all parts are those of the block, which may be fewer than its parts.
+                    let until = |n: usize| block.instructions as usize * n / parts;
+                    let instructions = (until(n + 1) - until(n)) as u32;
                     // Other warps may copy to other parts.
                     let warps = by_warp.keys().fold(0u64, |s, w| s | 1 << w);
                     let issued = IssueCount::Instructions(instructions);

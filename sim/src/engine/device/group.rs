@@ -50,14 +50,16 @@ impl Crowd {
         }
     }
 
-    /// Adds a cluster behind those with lower indices, on one of `units` units, which form groups of `cores`.
-    pub(super) fn add(&mut self, id: i64, units: i64, cores: i64) {
-        let group = (id % units.max(1) / cores.max(1)) as usize;
+    /// Adds a cluster behind those with lower indices, on one of `units` units, which form groups of `cores`. Clusters
+    /// that are alone on their pair of units have no neighbor.
+    pub(super) fn add(&mut self, id: i64, units: i64, cores: i64, alone: bool) {
+        let unit = if alone { 2 * id } else { id };
+        let group = (unit % units.max(1) / cores.max(1)) as usize;
         if self.by_group.len() <= group {
             self.by_group.resize(group + 1, (0, 0));
         }
         let (first, second) = &mut self.by_group[group];
-        let pair = self.last.replace(id).is_some_and(|before| before / 2 == id / 2);
+        let pair = self.last.replace(id).is_some_and(|before| before / 2 == id / 2) && !alone;
         *(if pair { second } else { first }) += 1;
     }
 }

@@ -49,8 +49,19 @@ struct Size {
     obj: u16,
     rows: i64,
     cols: i64,
+    access: Access,
+}
+
+/// How a copy asks for its tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Access {
+    /// Whether the tile's coordinates count elements instead of blocks.
+    elements: bool,
     /// Whether the request does not fetch its neighbors along the row.
     apart: bool,
+    /// Whether the request is one by tensor map in a compiled kernel. Such a map makes L2 fetch whole lines
+    /// (`CU_TENSOR_MAP_L2_PROMOTION_L2_128B`, which Triton and CUTLASS set).
+    boxed: bool,
 }
 
 /// What follows from the size of a request.
@@ -82,6 +93,9 @@ struct Merging {
     near: f64,
     /// Largest number of requests merged into one.
     most: f64,
+    /// Share of a line's parts that merge, where clusters ask for a line part by part. Of the clusters of a core, one
+    /// asks for a part before the neighboring core asks for the next.
+    split: f64,
 }
 
 /// How close in time equal requests of a wave's clusters are.
@@ -120,6 +134,7 @@ impl Merging {
             group: is("memory.l2_group_cores", 1.0).max(1.0) as i64,
             near: is("memory.l2_group_window", 0.0) / apart.max(1.0),
             most: is("memory.l2_group_most", 1.0),
+            split: if prog.opaque_globals { 1.0 / seats.max(1) as f64 } else { 0.0 },
         }
     }
 
@@ -127,7 +142,7 @@ impl Merging {
     fn lookups(&self, crowd: &Crowd, when: When, split: bool) -> f64 {
         let (pairs, near) = match when {
             // A line is asked for once more, for its next part, before the neighbor asks for the first.
-            _ if split => (0.0, 0.0),
+            _ if split => (self.pairs * self.split, 0.0),
             When::InStep => (self.pairs, self.near),
             When::ByPairs => (self.pairs, 0.0),
             When::Unordered { tiles } => {
@@ -183,6 +198,8 @@ pub(super) struct Tiles<'p, 'l> {
     parts: bool,
     /// Whether the wave is a later one, whose clusters start where others ended.
     later: bool,
+    /// Whether the launch has so few clusters that each has a pair of neighboring units for itself.
+    alone: bool,
     /// The size of the last request, and its parts.
     last: Option<(Size, Parts)>,
 }
@@ -211,6 +228,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
             line,
             parts: false,
             later: false,
+            alone: prog.opaque_globals && 2 * prog.grid.len() <= at.units,
             last: None,
         }
     }
@@ -265,7 +283,9 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 let Some(t) = route.copies.get(step) else { continue };
                 let Some(tile) = self.walker.tile(id, t, &route.vars(t, id)) else { continue };
                 let elements = self.walker.by_elements(t);
-                let Some(request) = self.request(group as u32, &tile, (elements, t.store || elements)) else {
+                let boxed = self.prog.opaque_globals && elements && self.walker.is_boxed(t);
+                let access = Access { elements, apart: t.store || elements, boxed };
+                let Some(request) = self.request(group as u32, &tile, access) else {
                     continue;
                 };
                 let sum = &mut per[tile.obj as usize];
@@ -380,7 +400,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
     /// Clusters, ascending, by the cache at their cores. Caches without clusters are left out.
     fn crowds(&self, ids: &[i64]) -> Vec<Crowd> {
         let mut crowds: Vec<Crowd> = (0..self.caches.count()).map(Crowd::at).collect();
-        ids.iter().for_each(|id| crowds[self.home(*id)].add(*id, self.at.units, self.merging.group));
+        ids.iter().for_each(|id| crowds[self.home(*id)].add(*id, self.at.units, self.merging.group, self.alone));
         crowds.retain(|c| !c.by_group.is_empty());
         crowds
     }
@@ -397,27 +417,36 @@ impl<'p, 'l> Tiles<'p, 'l> {
     }
 
     /// The part of a tile inside its matrix; `None` where nothing is inside.
-    fn request(&mut self, group: u32, t: &GlobalTile, (elements, apart): (bool, bool)) -> Option<TileRequest> {
+    fn request(&mut self, group: u32, t: &GlobalTile, access: Access) -> Option<TileRequest> {
         let o = &self.prog.objects[t.obj as usize];
-        let corner = if elements { t.at } else { [t.at[0] * o.block[0], t.at[1] * o.block[1]] };
+        let corner = if access.elements { t.at } else { [t.at[0] * o.block[0], t.at[1] * o.block[1]] };
         let along = |(from, to): (i64, i64), corner: i64, size: i64| (corner + to).min(size) - (corner + from);
         let (rows, cols) = (along(t.rows, corner[0], o.rows), along(t.cols, corner[1], o.cols));
         if rows <= 0 || cols <= 0 {
             return None;
         }
-        let size = Size { obj: t.obj, rows, cols, apart };
+        let size = Size { obj: t.obj, rows, cols, access };
         let Parts { bytes, row, along } = match self.last {
             Some((last, parts)) if last == size => parts,
             _ => {
                 let bytes = o.bytes_of(rows * cols) as u32;
-                // A row can be shorter than one DRAM access. A read then also fetches its neighbors along the row; a
-                // write does not.
+                // A row can be shorter than one DRAM access, or than the line that L2 fetches. A read then also fetches its
+                // neighbors along the row; a write does not.
                 let row = (bytes as i64 / rows).max(1);
-                Parts { bytes, row, along: if apart || row >= self.burst { 1 } else { self.burst / row } }
+                let along = match () {
+                    () if access.boxed && row < self.line => self.line / row,
+                    () if access.apart || row >= self.burst => 1,
+                    () => self.burst / row,
+                };
+                Parts { bytes, row, along }
             }
         };
         self.last = Some((size, Parts { bytes, row, along }));
-        let column = if along == 1 { t.at[1] } else { t.at[1].div_euclid(along) };
+        let column = match along {
+            1 => t.at[1],
+            _ if access.boxed => t.at[1].div_euclid(along * cols),
+            _ => t.at[1].div_euclid(along),
+        };
         let tile = self.names.number((t.obj, t.rows, t.cols), [t.at[0], column], o);
         let split = row < self.line && self.ahead[t.obj as usize] >= 2;
         self.parts |= split;
@@ -433,10 +462,11 @@ mod tests {
     fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbors_later_too() {
         use When::{ByPairs, InStep};
         let started = When::Unordered { tiles: 0 };
-        let merging = |near| Merging { pairs: 1.0, later: 0.25, settling: 16.0, group: 16, near, most: 4.0 };
+        let merging =
+            |near| Merging { pairs: 1.0, later: 0.25, settling: 16.0, group: 16, near, most: 4.0, split: 0.0 };
         let lookups = |near, ids: &[i64], when| {
             let mut crowd = Crowd::at(0);
-            ids.iter().for_each(|id| crowd.add(*id, 132, 16));
+            ids.iter().for_each(|id| crowd.add(*id, 132, 16, false));
             merging(near).lookups(&crowd, when, false)
         };
         // Neighbors of one pair, neighbors of two pairs, and neighbors of a later wave.
@@ -449,5 +479,17 @@ mod tests {
         // merge.
         let pairs: Vec<i64> = (0..12).collect();
         assert_eq!((lookups(1.0, &pairs, InStep), lookups(0.2, &pairs, InStep)), (1.5, 3.0));
+        // Clusters that are alone on their pairs of cores have no neighbor, and eight of them are in one group.
+        let alone = |ids: &[i64]| {
+            let mut crowd = Crowd::at(0);
+            ids.iter().for_each(|id| crowd.add(*id, 132, 16, true));
+            crowd.by_group
+        };
+        assert_eq!(alone(&[0, 1, 7, 8]), [(3, 0), (1, 0)]);
+        // Where two clusters of a core ask for parts of lines, half of the neighbors ask for the same part.
+        let parts = Merging { split: 0.5, ..merging(1.0) };
+        let mut crowd = Crowd::at(0);
+        [0, 1].map(|id| crowd.add(id, 132, 16, false));
+        assert_eq!(parts.lookups(&crowd, InStep, true), 1.5);
     }
 }
