@@ -192,23 +192,8 @@ impl Shared<'_> {
         if !self.leaves(t, known, &mut reads) {
             return None;
         }
-        let mut points: Vec<FxHashMap<Term, Option<i64>>> = vec![FxHashMap::default()];
-        for (x, all) in reads {
-            if points.len() * all.len() > POINTS {
-                return None;
-            }
-            let with = |p: &FxHashMap<Term, Option<i64>>, v: i64| {
-                let mut p = p.clone();
-                p.insert(x, Some(v));
-                p
-            };
-            points = points.iter().flat_map(|p| all.iter().map(move |v| with(p, *v))).collect();
-        }
-        let mut out = BTreeSet::new();
-        for mut p in points {
-            out.insert(self.arena.value_with(t, &|_| None, &mut p)?);
-        }
-        Some(out)
+        reads.values().try_fold(1usize, |n, l: &Vec<i64>| n.checked_mul(l.len()).filter(|n| *n <= POINTS))?;
+        self.arena.combinations(t, &reads)
     }
 
     /// The variables that a term depends on, and the conditions without known outcome, with their values. False if the

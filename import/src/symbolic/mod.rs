@@ -6,6 +6,7 @@
 mod arith;
 mod bits;
 mod boolean;
+mod numbers;
 mod points;
 mod range;
 mod table;
@@ -382,6 +383,11 @@ impl Arena {
         }
     }
 
+    /// The atoms of a term, each once.
+    pub fn atoms(&self, t: Term) -> Rc<[Atom]> {
+        self.atoms[t as usize].clone()
+    }
+
     /// Calls `f` on each atom of a term, once.
     pub fn each_atom(&self, t: Term, f: &mut impl FnMut(Atom)) {
         self.atoms[t as usize].iter().for_each(|a| f(*a));
@@ -433,6 +439,18 @@ impl Arena {
 
     /// An operator on operands, simplified.
     pub fn op(&mut self, op: Op, args: &[Term]) -> Term {
+        let mut values = [0; 3];
+        let constants = args.iter().zip(&mut values).filter_map(|(t, v)| Some(*v = self.constant(*t)?)).count();
+        if constants == args.len()
+            && let Some(v) = numbers::folded(op, &values[..constants])
+        {
+            return self.int(v);
+        }
+        self.simplified(op, args)
+    }
+
+    /// As [`Arena::op`], by the rules for terms.
+    fn simplified(&mut self, op: Op, args: &[Term]) -> Term {
         if let Some(t) = self.over_table(op, args) {
             return t;
         }
