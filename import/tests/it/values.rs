@@ -178,3 +178,26 @@ fn accesses_behind_a_vote_count_as_done() {
     let faulty = verdict(&voted(""));
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
+
+/// Two loops of an attention kernel: a compiler turns `64 c < 64 c + 64` into `64 c != 2^31 - 64`. The largest number
+/// itself can stand for "none", so it is compared.
+#[test]
+fn a_number_that_an_addition_would_overflow_is_not_reached() {
+    let loops = |far: &str, bar: &str| {
+        format!(
+            "\tmov.u32 %r7, %ctaid.x;\n\tshl.b32 %r8, %r7, 6;\n\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r4, %r2, %r3;\n\
+             \txor.b32 %r5, %r3, 128;\n\tadd.s32 %r6, %r2, %r5;\n\tsetp.lt.s32 %p2, %r8, 1;\n\t@%p2 bra $L2;\n\
+             \tmov.b32 %r14, 0;\n\
+             $L1:\n\tst.shared.b32 [%r4], %r14;\n\tbar.sync 0;\n\tld.shared.b32 %r15, [%r6];\n\tbar.sync 0;\n\
+             \tadd.s32 %r14, %r14, 64;\n\tsetp.lt.s32 %p3, %r14, %r8;\n\t@%p3 bra $L1;\n\
+             $L2:\n\tsetp.ne.b32 %p4, %r8, {far};\n\t@!%p4 bra $L3;\n\tst.shared.b32 [%r4], %r8;\n{bar}\
+             \tld.shared.b32 %r15, [%r6];\n$L3:\n"
+        )
+    };
+    assert_eq!(verdict(&loops("2147483584", "\tbar.sync 0;\n")), "proved\t");
+    let faulty = verdict(&loops("2147483584", ""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+    // Under 2^31 - 1, both outcomes count.
+    let last = verdict(&loops("2147483647", "\tbar.sync 0;\n"));
+    assert!(last.starts_with("bounded") || last.starts_with("proved"), "{last}");
+}
