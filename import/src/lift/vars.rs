@@ -71,9 +71,10 @@ impl Shared<'_> {
         }
         self.settled = true;
         let vars: Vec<u32> = self.var_sets.keys().copied().collect();
+        let mut replaced = FxHashMap::default();
         for v in &vars {
             let list = self.var_sets[v].clone();
-            let list = list.into_iter().map(|t| self.arena.replace(t, with, &mut FxHashMap::default())).collect();
+            let list = list.into_iter().map(|t| self.arena.replace(t, with, &mut replaced)).collect();
             self.var_sets.insert(*v, list);
         }
         let mut lost: BTreeSet<u32> = vars.iter().copied().filter(|v| self.grows(*v)).collect();
@@ -96,9 +97,9 @@ impl Shared<'_> {
                 continue;
             }
             let mut all = values[&v].clone();
-            let mut known = true;
+            let (mut known, mut memo) = (true, Memo::default());
             for t in self.var_sets[&v].clone() {
-                match self.possible(t, &values, &mut FxHashMap::default()) {
+                match self.possible(t, &values, &mut memo) {
                     Some(new) => all.extend(new.iter()),
                     None => known = false,
                 }
