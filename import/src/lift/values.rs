@@ -285,8 +285,10 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
     if let Node::Op(Op::MulHigh, args) = a.node(v).clone() {
         let (x, m, wide) = (args[0], a.constant(args[1])?, a.constant(args[2])?);
         let negative = a.range(x).0 < 0;
+        // The sign of an unsigned number that a loop carries is known once the loop is solved.
         if negative && wide > 0 {
-            return None;
+            let by = a.int(1i64.checked_shl(s).filter(|by| *by > 0)?);
+            return Some(a.div(v, by));
         }
         if negative && s == bits - 1 {
             let sign = a.int(if signed { -1 } else { 1 });

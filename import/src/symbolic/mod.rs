@@ -159,6 +159,8 @@ pub struct Arena {
     noted: FxHashMap<Term, Option<Rc<[i64]>>>,
     /// The reason for each opaque value.
     pub why: FxHashMap<u32, String>,
+    /// Whether an unsigned division of a number without bounds was taken to be one of a number that is not negative.
+    pub divides_unsigned: bool,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
     packed: FxHashMap<(Term, u32), Packed>,
 }
@@ -439,10 +441,9 @@ impl Arena {
 
     /// An operator on operands, simplified.
     pub fn op(&mut self, op: Op, args: &[Term]) -> Term {
-        let mut values = [0; 3];
-        let constants = args.iter().zip(&mut values).filter_map(|(t, v)| Some(*v = self.constant(*t)?)).count();
-        if constants == args.len()
-            && let Some(v) = numbers::folded(op, &values[..constants])
+        let at = |i: usize| args.get(i).map_or(Some(0), |t| self.constant(*t));
+        if let (Some(x), Some(y), Some(z)) = (at(0), at(1), at(2))
+            && let Some(v) = [x, y, z].get(..args.len()).and_then(|values| numbers::folded(op, values))
         {
             return self.int(v);
         }
