@@ -73,6 +73,7 @@ struct ViolationObject<'a> {
     line: u32,
     trips: Option<i64>,
     turns: Option<i64>,
+    jobs: Option<i64>,
     class: &'a str,
     steps: Vec<StepObject<'a>>,
 }
@@ -136,6 +137,7 @@ fn violation(x: &Violation) -> ViolationObject<'_> {
         line: line(at),
         trips: x.trips,
         turns: x.turns,
+        jobs: x.jobs,
         class: &x.class,
         steps: x
             .steps

@@ -32,6 +32,9 @@ pub struct ScheduleFile {
     /// The trip count of the loop around the main loop, where the fault depends on it.
     #[serde(default)]
     turns: Option<i64>,
+    /// The number of jobs, where it sets a smaller grid than the given one.
+    #[serde(default)]
+    jobs: Option<i64>,
     /// Header `let`s with other values than their definitions.
     #[serde(default)]
     lets: BTreeMap<String, i64>,
@@ -98,6 +101,7 @@ pub fn schedule_of(v: &Verification) -> Option<ScheduleFile> {
         parameters: p.params.iter().cloned().collect(),
         trips: x.trips,
         turns: x.turns,
+        jobs: x.jobs,
         lets: lets(v, p),
         cta: x.class.clone(),
         cluster: w.schedule.cluster,
@@ -110,7 +114,7 @@ pub fn schedule_of(v: &Verification) -> Option<ScheduleFile> {
 
 /// The `let` that sets the outer trip count of the faulty kernel, if its value differs from its definition.
 fn lets(v: &Verification, p: &warpline_sim::ir::Program) -> BTreeMap<String, i64> {
-    let outer = v.verdict.violation.as_ref().is_some_and(|x| x.turns.is_some());
+    let outer = v.verdict.violation.as_ref().is_some_and(|x| x.turns.or(x.jobs).is_some());
     let name = v.varied.as_ref().filter(|_| outer).and_then(|x| x.outer.as_ref()).map(|o| &o.name);
     p.lets.iter().filter(|(n, _)| Some(n) == name).cloned().collect()
 }

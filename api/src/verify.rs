@@ -8,7 +8,7 @@ use warpline_sim::code::Code;
 use warpline_sim::fences::Level;
 use warpline_sim::ir::Program;
 use warpline_sim::report::FindingKind;
-use warpline_verify::{Engine, Options, Outcome, RepairReport, Trips, Value, Verdict, Violation, Witness};
+use warpline_verify::{Engine, Options, Outcome, RepairReport, TrialSteps, Trips, Value, Verdict, Violation, Witness};
 
 use crate::error::Error;
 use crate::load::Subject;
@@ -119,7 +119,8 @@ pub fn trips(subject: &Subject) -> Option<Trips> {
 impl Verification {
     /// The relation of the outer trip count, if the verdict is for all of them or the fault depends on it.
     pub fn outer(&self) -> Option<&OuterLoop> {
-        let turns = self.verdict.turns.or_else(|| self.verdict.violation.as_ref()?.turns);
+        let of = |x: &Violation| x.turns.or(x.jobs);
+        let turns = self.verdict.turns.or_else(|| of(self.verdict.violation.as_ref()?));
         turns.and_then(|_| self.varied.as_ref()?.outer.as_ref())
     }
 
@@ -249,33 +250,38 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let trips = trips(&subject);
     let (faulty, witness, suggested, repair) = {
         let x = verdict.violation.as_ref();
-        let faulty = x.and_then(|x| match (x.trips, x.turns) {
-            (Some(n), Some(t)) => trips.as_ref()?.turned(n, t).map(|p| p.bind()),
-            (Some(n), None) => trips.as_ref()?.at(n).map(|p| p.bind()),
-            (None, _) => Some(subject.program.clone()),
+        let faulty = x.and_then(|x| match (x.trips, x.turns, x.jobs) {
+            (Some(n), _, Some(jobs)) => trips.as_ref()?.with_jobs(n, jobs).map(|p| p.bind()),
+            (Some(n), Some(t), None) => trips.as_ref()?.turned(n, t).map(|p| p.bind()),
+            (Some(n), None, None) => trips.as_ref()?.at(n).map(|p| p.bind()),
+            (None, _, _) => Some(subject.program.clone()),
         });
         let fault = x.zip(faulty.as_ref());
         let witness = fault.and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
         let allowed = |p: &Program| warpline_sim::engine::admit(p, &subject.machine).is_ok();
         let (suggested, repair) = match fault.filter(|_| options.suggest) {
             Some((x, p)) => {
-                let missing = repair::add_missing(&subject, p, x, options.limits());
+                let limits = options.limits();
+                let steps = &mut TrialSteps::of(&limits);
+                let missing = repair::add_missing(&subject, p, x, (limits, steps));
                 let (suggested, repair) = missing.map_or((None, None), |(s, r)| (Some(s), Some(r)));
                 let mut suggested = suggested.unwrap_or_else(|| {
                     let values = one_stage_more(&subject);
-                    warpline_verify::suggest((subject.symbolic(), p), rules, options.limits(), x, &values, &allowed)
+                    warpline_verify::suggest((subject.symbolic(), p), rules, limits, x, &values, &allowed, steps)
                 });
                 let last = if suggested.found.is_some() {
                     None
                 } else {
-                    repair::last(&subject, p, x, options.limits()).map(|(last, repair)| {
+                    repair::last(&subject, p, x, (limits, steps)).map(|(last, repair)| {
                         suggested = RepairReport { tried: suggested.tried + last.tried, ..last };
                         repair
                     })
                 };
                 let found = suggested.found.as_ref();
-                let spelled = || repair::spelled(&subject, p, found?, options.limits());
-                let repair = repair.or(last).or_else(spelled);
+                let repair = repair.or(last).or_else(|| {
+                    // The change holds already; its text is verified with steps of its own.
+                    repair::spelled(&subject, p, found?, (limits, &mut TrialSteps::of(&limits)))
+                });
                 (Some(suggested), repair)
             }
             None => (None, None),

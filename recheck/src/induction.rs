@@ -69,6 +69,7 @@ impl Runs<'_> {
     /// Runs a base case for the whole cell. The run must end without a fault, and each decision must agree over the
     /// cell. Returns the number of operations.
     fn case(&mut self, entry: &str, prog: &Program) -> Result<u64, Refusal> {
+        self.in_the_grid(entry, prog)?;
         let world = match &self.place {
             Some(place) => World::placed_at(prog, self.kernel.rules, place),
             None => World::alone(prog, self.kernel.rules, self.cluster),
@@ -110,6 +111,13 @@ impl Runs<'_> {
         Ok(run.operations)
     }
 
+    /// Checks that a kernel has the grid of which the cells are a partition. Other CTAs lie in no cell.
+    fn in_the_grid(&self, entry: &str, prog: &Program) -> Result<(), Refusal> {
+        let (own, given) = (&prog.grid, &self.kernel.given().grid);
+        let none = prog.hands_out() || own == given;
+        if none { Ok(()) } else { self.no(entry, "the kernel has another grid there, whose CTAs lie in no cell") }
+    }
+
     /// Runs base cases in order.
     fn cases(&mut self, entry: &str, all: impl IntoIterator<Item = At>) -> Result<Vec<Option<u64>>, Refusal> {
         let mut list = Vec::new();
@@ -137,6 +145,7 @@ impl Runs<'_> {
         let Some(progs) = progs.into_iter().collect::<Option<Vec<_>>>() else {
             return self.no(entry, "the kernel refuses the shorter run");
         };
+        progs.iter().try_for_each(|prog| self.in_the_grid(entry, prog))?;
         let Some(Some(claim)) = claim else { return self.no(entry, "is missing") };
         let own: Vec<&Program> = progs.iter().collect();
         let numbered: Vec<Program> = progs.iter().map(tiles::numbered).collect();

@@ -65,8 +65,12 @@ fn launch(programs: &[&Program], periods: Option<i64>) -> Result<(), Why> {
     if !first.hands_out() && programs.iter().any(|p| p.grid != first.grid) {
         return Err("longer runs have another grid".into());
     }
-    let decisions = programs.iter().map(|p| decisions_at_launch(p, p.forms.extents.iter().flatten().flatten()));
-    let decisions: Vec<_> = decisions.collect();
+    let launched = |p: &&Program| {
+        // The grid of tiles that are handed out may grow.
+        let grid = p.forms.grid.iter().flatten().filter(|_| !p.hands_out());
+        decisions_at_launch(p, grid.chain(p.forms.extents.iter().flatten().flatten()))
+    };
+    let decisions: Vec<_> = programs.iter().map(launched).collect();
     let alike = decisions::alike(&decisions.iter().map(Vec::as_slice).collect::<Vec<_>>(), periods);
     alike.then_some(()).ok_or_else(|| "a value computed at launch decides differently in longer runs".into())
 }

@@ -26,7 +26,10 @@ pub(super) fn table(head: &[(&str, bool)], rows: impl IntoIterator<Item = (bool,
     let class = |number: bool| if number { " class=\"n\"" } else { "" };
     let mut out = "<div class=\"wide\" tabindex=\"0\"><table>\n".to_string();
     if head.iter().any(|h| !h.0.is_empty()) {
-        let cells: String = head.iter().map(|(h, n)| format!("<th{}>{}</th>", class(*n), escape(h))).collect();
+        // A heading without text would be read out as one.
+        let tag = |h: &str| if h.is_empty() { "td" } else { "th" };
+        let cells: String =
+            head.iter().map(|(h, n)| format!("<{tag}{}>{}</{tag}>", class(*n), escape(h), tag = tag(h))).collect();
         out += &format!("<thead><tr>{cells}</tr></thead>\n");
     }
     for (key, cells) in rows {
@@ -53,6 +56,12 @@ mod tests {
     #[test]
     fn what_looks_like_a_tag_is_text() {
         assert_eq!(escape("a < b && \"c\"\u{7}"), "a &lt; b &amp;&amp; &quot;c&quot; ");
+    }
+
+    #[test]
+    fn a_column_without_a_heading_has_an_empty_cell() {
+        let t = table(&[("role", false), ("", true)], [(false, vec!["x".into(), "1".into()])]);
+        assert!(t.contains("<thead><tr><th>role</th><td class=\"n\"></td></tr></thead>"), "{t}");
     }
 
     #[test]

@@ -27,9 +27,9 @@ pub(super) fn proof(v: &Verification, timeline: &str) -> String {
             None => show::violation(&v.subject, x, PLAIN),
         };
         out += "<h3>The fault</h3>\n";
-        out += &format!("<pre>{}</pre>\n", escape(fault.trim_end()));
+        out += &format!("<pre tabindex=\"0\">{}</pre>\n", escape(fault.trim_end()));
         if let Some(s) = &v.suggested {
-            out += &format!("<pre>{}</pre>\n", escape(show::suggestion(s, PLAIN).trim_end()));
+            out += &format!("<pre tabindex=\"0\">{}</pre>\n", escape(show::suggestion(s, PLAIN).trim_end()));
         }
         out += &moves(v);
         if !timeline.is_empty() {

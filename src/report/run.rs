@@ -16,10 +16,16 @@ const STATEMENTS: usize = 12;
 /// The smallest share drawn.
 const SMALL: f64 = 0.0005;
 
+/// A note as a sentence.
+fn sentence(note: &str) -> String {
+    let mut rest = note.chars();
+    rest.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), rest.as_str()))
+}
+
 /// Kernel, machine, parameters.
 pub(super) fn head(simulation: &Simulation) -> String {
     let s = &simulation.subject;
-    let note = s.note.as_deref().map_or(String::new(), p);
+    let note = s.note.as_deref().map_or(String::new(), |note| p(&sentence(note)));
     let values = s.program.params.iter().map(|(n, v)| format!("<span>{}</span> ", code(&format!("{n} = {v}"))));
     let kernel = format!("{} ({}) on {}, {}", s.program.name, s.program.file, s.machine.name, s.machine.title);
     format!("<p class=\"sub\">{}</p>\n{note}", escape(&kernel))

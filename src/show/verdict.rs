@@ -81,9 +81,12 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
         }
         Outcome::Violated => {
             let x = v.violation.as_ref();
-            let at = match x.and_then(|x| Some((x.trips?, x.turns))) {
+            let at = match x.and_then(|x| Some((x.trips?, x.turns, x.jobs))) {
                 None => "with the values given".to_string(),
-                Some((n, turns)) => {
+                Some((n, _, Some(jobs))) => {
+                    format!("at {} of the main loop in a launch of {}", of(n, "step"), of(jobs, "job"))
+                }
+                Some((n, turns, None)) => {
                     let turns = turns.map_or(String::new(), |t| format!(" and {} around it", of(t, "turn")));
                     format!("at {} of the main loop{turns}, the fewest that show it", of(n, "step"))
                 }
@@ -188,6 +191,7 @@ pub(crate) fn violation(subject: &Subject, x: &Violation, paint: Paint) -> Strin
 pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
     let steps = x.trips.map_or("values given".to_string(), |n| of(n, "step"));
     let steps = x.turns.map_or(steps.clone(), |t| format!("{steps}, {}", of(t, "turn")));
+    let steps = x.jobs.map_or(steps.clone(), |jobs| format!("{steps}, {}", of(jobs, "job")));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
     x.findings.iter().for_each(|f| text += &finding(subject, &x.sites, f, paint));
     if !x.hang.is_empty() {

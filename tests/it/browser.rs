@@ -1,6 +1,7 @@
 //! The page of `warpline report` in a real browser without a window: drawn, used, and quiet on the network. Where there is
 //! no Chromium on the `PATH` (Debian: `apt-get install chromium`), it says so and is skipped; `WARPLINE_SCREENSHOTS`
-//! names a folder that keeps the pictures, to be looked at.
+//! names a folder that keeps the pictures, to be looked at. `WARPLINE_AXE` names `axe.min.js` (`npm install axe-core`),
+//! whose accessibility rules the page must then pass.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,13 +27,18 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// Opens a page; what the browser prints.
-fn open(browser: &Path, dir: &TempDir, page: &Path, flags: &[&str]) -> String {
+fn open(browser: &Path, dir: &TempDir, width: u32, page: &Path, flags: &[&str]) -> String {
     let out = dir.path().join("out");
     let profile = format!("--user-data-dir={}", dir.path().join("profile").display());
     let mut command = Command::new(browser);
     // No sandbox: a container's root may have none. No name has an address: a page that asked for one would fail.
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]);
-    command.args(["--disable-background-networking", "--no-first-run", "--window-size=1200,1600", &profile]);
+    command.args([
+        "--disable-background-networking",
+        "--no-first-run",
+        &format!("--window-size={width},1600"),
+        &profile,
+    ]);
     command.args(flags).arg(format!("file://{}", page.display()));
     let mut child = command.stdout(fs::File::create(&out).unwrap()).stderr(Stdio::null()).spawn().unwrap();
     let begin = Instant::now();
@@ -86,7 +92,10 @@ addEventListener('load', () => {
     return s;
   });
   const requests = performance.getEntriesByType('resource').map(r => r.name);
-  document.body.dataset.seen = encodeURIComponent(JSON.stringify({ seen, wrong, requests }));
+  const no_keys = [...document.querySelectorAll('pre, .wide')].filter(e => e.tabIndex !== 0).length;
+  const leave = rules => document.body.dataset.seen = encodeURIComponent(JSON.stringify({ seen, wrong, requests, no_keys, rules }));
+  if (window.axe) axe.run(document).then(r => leave(r.violations.map(v => v.id + ': ' + v.nodes[0].html)));
+  else leave([]);
 });
 </script>"#;
 
@@ -99,14 +108,48 @@ fn used(name: &str, args: &[&str], status: Status, timelines: usize) {
     assert_eq!(said.status, status, "{}", said.err);
     let page = fs::read_to_string(&file).unwrap();
     let page = page.replacen("<head>\n", &format!("<head>\n{BEFORE}\n"), 1);
-    let page = page.replacen("</body>", &format!("{AFTER}\n</body>"), 1);
+    let page = page.replacen("</body>", &format!("{}{AFTER}\n</body>", axe()), 1);
     let with = dir.write("used.html", page);
-    let dom = open(&browser, &dir, Path::new(&with), &["--virtual-time-budget=20000", "--dump-dom"]);
+    for width in [1200, 400] {
+        seen(&open(&browser, &dir, width, Path::new(&with), &["--virtual-time-budget=20000", "--dump-dom"]), timelines);
+    }
+    // As it looks, in the light and in the dark, and on a telephone.
+    for (theme, width, flags) in [
+        ("light", 1200, &[][..]),
+        ("dark", 1200, &["--blink-settings=preferredColorScheme=0"][..]),
+        ("narrow", 400, &[][..]),
+    ] {
+        let picture = dir.path().join(format!("{name}_{theme}.png"));
+        let to = format!("--screenshot={}", picture.display());
+        open(&browser, &dir, width, Path::new(&file), &[&[to.as_str()], flags].concat());
+        let bytes = fs::read(&picture).unwrap();
+        assert!(bytes.len() > 20_000, "a screenshot of {} bytes shows nothing", bytes.len());
+        if let Some(keep) = env::var_os("WARPLINE_SCREENSHOTS") {
+            fs::create_dir_all(&keep).unwrap();
+            fs::copy(&picture, Path::new(&keep).join(picture.file_name().unwrap())).unwrap();
+        }
+    }
+}
+
+/// The accessibility rules as a script; nothing where `WARPLINE_AXE` names none.
+fn axe() -> String {
+    let Some(file) = env::var_os("WARPLINE_AXE") else {
+        eprintln!("skipped: the rules of axe-core (WARPLINE_AXE names axe.min.js)");
+        return String::new();
+    };
+    format!("<script>{}</script>\n", fs::read_to_string(file).unwrap().replace("</script>", "<\\/script>"))
+}
+
+/// Checks what a page left when it was used.
+#[track_caller]
+fn seen(dom: &str, timelines: usize) {
     let left = dom.split("data-seen=\"").nth(1).unwrap_or_else(|| panic!("the page did not get to its end:\n{dom}"));
     let text = percent(left.split('"').next().unwrap());
     let left: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(left["wrong"], serde_json::json!([]), "{text}");
     assert_eq!(left["requests"], serde_json::json!([]), "{text}");
+    assert_eq!(left["rules"], serde_json::json!([]), "rules of accessibility");
+    assert_eq!(left["no_keys"], 0, "all that scrolls takes keys");
     let seen = left["seen"].as_array().unwrap();
     assert_eq!(seen.len(), timelines, "{text}");
     for s in seen {
@@ -115,18 +158,6 @@ fn used(name: &str, args: &[&str], status: Status, timelines: usize) {
         assert_eq!(s["all"], s["back"], "a key zooms back");
         assert!(s["told"].as_array().unwrap().len() > 1, "operations tell what they are: {s}");
         assert_eq!(s["wider"], 0, "nothing reaches beyond the window");
-    }
-    // As it looks, in the light and in the dark.
-    for (theme, flags) in [("light", &[][..]), ("dark", &["--blink-settings=preferredColorScheme=0"][..])] {
-        let picture = dir.path().join(format!("{name}_{theme}.png"));
-        let to = format!("--screenshot={}", picture.display());
-        open(&browser, &dir, Path::new(&file), &[&[to.as_str()], flags].concat());
-        let bytes = fs::read(&picture).unwrap();
-        assert!(bytes.len() > 20_000, "a screenshot of {} bytes shows nothing", bytes.len());
-        if let Some(keep) = env::var_os("WARPLINE_SCREENSHOTS") {
-            fs::create_dir_all(&keep).unwrap();
-            fs::copy(&picture, Path::new(&keep).join(picture.file_name().unwrap())).unwrap();
-        }
     }
 }
 

@@ -153,6 +153,7 @@ pub(crate) fn stored_twice(prog: &Program, rules: Rules) -> Option<Violation> {
         Some(Violation {
             trips: None,
             turns: None,
+            jobs: None,
             class: format!("CTA {second}"),
             cluster: second / size,
             findings: vec![finding],

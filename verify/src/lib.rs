@@ -92,7 +92,7 @@ pub use mutation::{Change, Edit, Inapplicable, edits, synchronizes};
 pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
 pub use repair::redundancy::{Need, Redundancy, Removal, redundancy};
-pub use repair::{Allowed, RepairReport, Suggestion, Value, suggest};
+pub use repair::{Allowed, RepairReport, Suggestion, TrialSteps, Value, suggest};
 pub use search::{Move, SearchReport, SearchResult, Settings, search, search_every};
 pub use sizes::any_size;
 
@@ -183,6 +183,8 @@ pub struct Violation {
     pub trips: Option<i64>,
     /// Number of iterations of the loop around the main loop, if this number was varied.
     pub turns: Option<i64>,
+    /// Number of jobs that CTAs share, where they are fewer than the CTAs of the given grid and set a smaller one.
+    pub jobs: Option<i64>,
     /// CTA class.
     pub class: String,
     /// Launch index of the cluster that shows it.
@@ -280,6 +282,8 @@ pub(crate) struct VariedLoops<'a> {
     pub(crate) steps: Option<AtTrips<'a>>,
     /// Iterations of the loop around the main loop, where there is one and a value of the kernel sets them.
     pub(crate) turns: Option<AtTurns<'a>>,
+    /// The same with a number of jobs that the outer loop shares among CTAs.
+    pub(crate) jobs: Option<AtTurns<'a>>,
     /// Iterations of a loop before or behind the main loop, where another parameter sets them.
     pub(crate) sequential: Option<AtTurns<'a>>,
 }
@@ -295,10 +299,12 @@ pub(crate) fn with_loops<T>(program: &Program, f: impl FnOnce(&Program, VariedLo
     let trips = Trips::find(program);
     let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
     let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));
+    let jobs = |n: i64, j: i64| trips.as_ref().and_then(|trips| trips.with_jobs(n, j));
     let both = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.both(n, t));
     let at = VariedLoops {
         steps: trips.as_ref().map(|_| &steps as AtTrips<'_>),
         turns: trips.as_ref().filter(|t| t.turns()).map(|_| &turns as AtTurns<'_>),
+        jobs: trips.as_ref().filter(|t| t.turns()).map(|_| &jobs as AtTurns<'_>),
         sequential: trips.as_ref().filter(|t| t.sequential()).map(|_| &both as AtTurns<'_>),
     };
     match &trips {
@@ -309,8 +315,18 @@ pub(crate) fn with_loops<T>(program: &Program, f: impl FnOnce(&Program, VariedLo
 
 /// Decides a kernel for all values of its symbols that can be varied. A bound program is decided as given.
 pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
+    counted(program, rules, options).0
+}
+
+/// [`verify`], with the steps that all runs took.
+pub(crate) fn counted(program: &Program, rules: Rules, options: Options) -> (Verdict, u64) {
+    let budget = Budget::new(&options);
+    (within(program, rules, options, &budget), budget.used())
+}
+
+/// [`verify`] within a budget.
+fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
     let program = &induction::normal_form(program);
-    let budget = &Budget::new(&options);
     if options.engine != Engine::Search
         && let Some(v) = sizes::prove(program, rules, options, budget)
     {

@@ -38,6 +38,8 @@ impl From<Outcome> for Stop {
 pub(crate) struct Place {
     pub(crate) trips: Option<i64>,
     pub(crate) turns: Option<i64>,
+    /// The number of jobs, where it sets a smaller grid.
+    pub(crate) jobs: Option<i64>,
 }
 
 /// Largest trip count in adversarial orders, where one run does not decide: a few rounds of a ring.
@@ -53,12 +55,13 @@ pub(crate) fn late(
     classes: &[Class],
 ) -> Option<Violation> {
     let wrong = |prog: &Program, trips| {
-        classes.iter().find_map(|class| {
+        classes.iter().filter(|class| class.id < prog.grid.len()).find_map(|class| {
             let x = adversarial::wrong(prog, rules, class.id, options.max_steps)?;
             let (class, cluster, sites) = (class.name.clone(), class.id, prog.sites.clone());
             Some(Violation {
                 trips,
                 turns: None,
+                jobs: None,
                 class,
                 cluster,
                 findings: x.findings,
@@ -106,6 +109,7 @@ pub(crate) fn decide(
     let mut decided = Conclusions { bounded: None };
     let of = |class: &Class| ClassRun {
         place: class.place.clone(),
+        other_grids: true,
         ..ClassRun::of_cluster(given, rules, class.id, options, budget)
     };
     if given.hands_out() {
@@ -126,7 +130,7 @@ pub(crate) fn decide(
                 let kernels = [at.steps.and_then(|at| at(n)), at.turns.and_then(|at| at(n, tiles))];
                 for prog in kernels.into_iter().flatten() {
                     let turns = at.turns.map(|_| prog.grid.len());
-                    every_cta(&prog, (rules, budget), options, Place { trips: Some(n), turns }, v)?;
+                    every_cta(&prog, (rules, budget), options, Place { trips: Some(n), turns, jobs: None }, v)?;
                 }
             }
             every_cta(given, (rules, budget), options, Place::default(), v)?;
@@ -139,7 +143,7 @@ pub(crate) fn decide(
         // One run may stand for all CTAs where jobs are shared evenly. If this does not suffice, each cell is decided.
         if let (Some(steps), Some(turns), Some(class)) = (at.steps, at.turns, Cells::of(given).next()) {
             let kept = v.clone();
-            match evenly(&of(&class), (steps, turns), &class.name, v) {
+            match evenly(&of(&class), (steps, turns, at.jobs), &class.name, v) {
                 Ok(()) => {
                     v.classes.push(class.name.clone());
                     classes.push(class);
@@ -155,7 +159,8 @@ pub(crate) fn decide(
         }
         while let Some(class) = cells.next() {
             let kept = v.clone();
-            let run = ClassRun { longer_periods: decided.bounded.is_none(), ..of(&class) };
+            let other_grids = v.classes.is_empty();
+            let run = ClassRun { longer_periods: decided.bounded.is_none(), other_grids, ..of(&class) };
             let reach = match one(&run, at, &class, v) {
                 Err(Stop::Outcome(outcome)) => {
                     v.classes.push(class.name.clone());
@@ -250,7 +255,8 @@ pub(crate) fn short_runs(
     while let Some(class) = cells.next() {
         let place = class.place.clone();
         let run = ClassRun { place, ..ClassRun::of_cluster(given, rules, class.id, options, budget) };
-        progs.iter().chain([given]).for_each(|prog| drop(run.once(prog)));
+        let all = progs.iter().filter(|prog| run.has_given_grid(prog)).chain([given]);
+        all.for_each(|prog| drop(run.once(prog)));
         if !matches!(cells.split(&class), Ok(true)) {
             classes.push(class);
         }
@@ -266,6 +272,31 @@ fn one(run: &ClassRun<'_>, at: VariedLoops<'_>, class: &Class, v: &mut Verdict) 
     run.check(v, run.given, Place::default(), &class.name)?;
     v.basis.push(certificate::DecidedCell::given(run));
     Ok(limits::handed(run.given).map_or(Reach::All, |why| Reach::Only(None, why)))
+}
+
+/// Runs a kernel for every class of its own grid. The error is an outcome that ends the verification.
+pub(crate) fn every_class(
+    prog: &Program,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+    place: Place,
+    v: &mut Verdict,
+) -> Result<(), Outcome> {
+    let mut cells = Cells::of(prog);
+    while let Some(class) = cells.next() {
+        let kept = v.clone();
+        let run =
+            ClassRun { place: class.place.clone(), ..ClassRun::of_cluster(prog, rules, class.id, options, budget) };
+        if let Err(Stop::Outcome(outcome)) = run.check(v, prog, place, &class.name) {
+            return Err(outcome);
+        }
+        match cells.split(&class) {
+            Ok(true) => *v = Verdict { steps: v.steps, ..kept },
+            Ok(false) => {}
+            Err(_) => return every_cta(prog, (rules, budget), options, place, v),
+        }
+    }
+    Ok(())
 }
 
 /// Runs every CTA of a kernel's grid. The error is a fault of one of them.
@@ -319,6 +350,7 @@ pub(crate) fn take(
         v.violation = Some(Violation {
             trips: place.trips,
             turns: place.turns,
+            jobs: place.jobs,
             class: class.to_string(),
             cluster: seen.cluster,
             findings: faults,

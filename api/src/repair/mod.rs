@@ -14,7 +14,7 @@ mod missing;
 mod spelled;
 
 use warpline_sim::ir::Program;
-use warpline_verify::{Options, Outcome, RepairReport, Suggestion, Violation};
+use warpline_verify::{Options, Outcome, RepairReport, Suggestion, TrialSteps, Violation};
 
 use crate::load::Subject;
 
@@ -45,9 +45,9 @@ pub(crate) fn add_missing(
     subject: &Subject,
     broken: &Program,
     x: &Violation,
-    options: Options,
+    limits: (Options, &mut TrialSteps),
 ) -> Option<(RepairReport, Repair)> {
-    first_that_holds(subject, missing::attempts(kernel_text(subject)?, broken, x), options)
+    first_that_holds(subject, missing::attempts(kernel_text(subject)?, broken, x), limits)
 }
 
 /// A statement or a memory order that is tried after the verifier's changes.
@@ -55,9 +55,9 @@ pub(crate) fn last(
     subject: &Subject,
     broken: &Program,
     x: &Violation,
-    options: Options,
+    limits: (Options, &mut TrialSteps),
 ) -> Option<(RepairReport, Repair)> {
-    first_that_holds(subject, last::attempts(kernel_text(subject)?, broken, x), options)
+    first_that_holds(subject, last::attempts(kernel_text(subject)?, broken, x), limits)
 }
 
 /// The text that a repair may change; `None` for a compiled kernel.
@@ -66,10 +66,14 @@ fn kernel_text(subject: &Subject) -> Option<&str> {
 }
 
 /// The first text that is proved, else the first that holds within bounds.
-fn first_that_holds(subject: &Subject, attempts: Vec<Attempt>, options: Options) -> Option<(RepairReport, Repair)> {
+fn first_that_holds(
+    subject: &Subject,
+    attempts: Vec<Attempt>,
+    (options, steps): (Options, &mut TrialSteps),
+) -> Option<(RepairReport, Repair)> {
     let mut bounded = None;
     for (i, attempt) in attempts.into_iter().take(TRIED).enumerate() {
-        let Some(repair) = tried(subject, attempt.text, options) else { continue };
+        let Some(repair) = tried(subject, attempt.text, (options, steps)) else { continue };
         let found = Suggestion { words: attempt.words, outcome: repair.outcome.clone(), edits: Vec::new() };
         let suggested = RepairReport { found: Some(found), tried: i + 1, limited: false };
         if repair.outcome == Outcome::Proved {
@@ -81,19 +85,27 @@ fn first_that_holds(subject: &Subject, attempts: Vec<Attempt>, options: Options)
 }
 
 /// The verifier's change in the text of the kernel; `None` if changes of single statements cannot express it.
-pub(crate) fn spelled(subject: &Subject, broken: &Program, found: &Suggestion, options: Options) -> Option<Repair> {
+pub(crate) fn spelled(
+    subject: &Subject,
+    broken: &Program,
+    found: &Suggestion,
+    (options, steps): (Options, &mut TrialSteps),
+) -> Option<Repair> {
     let attempts = spelled::attempts(kernel_text(subject)?, broken, found);
-    attempts.into_iter().take(TRIED).find_map(|text| tried(subject, text, options))
+    attempts.into_iter().take(TRIED).find_map(|text| tried(subject, text, (options, steps)))
 }
 
-/// The repair with a new text, if the kernel then holds.
-fn tried(subject: &Subject, text: String, options: Options) -> Option<Repair> {
+/// The repair with a new text, if the kernel then holds. `None` also where no steps are left.
+fn tried(subject: &Subject, text: String, (options, steps): (Options, &mut TrialSteps)) -> Option<Repair> {
+    if !steps.remain() {
+        return None;
+    }
     let old = subject.kernel_text()?;
     let new = subject.with_text(&text)?;
     if warpline_sim::engine::admit(&new.program, &new.machine).is_err() {
         return None;
     }
-    let verdict = warpline_verify::verify(new.symbolic(), new.rules(), options);
+    let verdict = steps.verify(new.symbolic(), new.rules(), options)?;
     if !verdict.holds() {
         return None;
     }

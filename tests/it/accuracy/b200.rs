@@ -1,6 +1,7 @@
 //! One SM of a B200, swept over stages: the clock of the runs is not recorded, so one is fitted to all rows.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use rayon::prelude::*;
 use warpline_sim::report::{Fidelity, RunOptions};
@@ -46,14 +47,14 @@ pub(super) struct Knee {
 }
 
 /// All rows with a stage count of their own; 0 is the library's choice.
-pub(super) fn sweep() -> Sweep {
+pub(super) static SWEEP: LazyLock<Sweep> = LazyLock::new(|| {
     let rows: Vec<_> = csv("calibrate/data/published/b200_stage_sweep.csv");
     let rows: Vec<Row> = rows.par_iter().filter(|r| r["STAGES"] != "0").map(run).collect();
     // Rows are met at cycles / us; the clock is the one of a fine scale that leaves the least mean error.
     let mean = |mhz: f64| rows.iter().map(|r| r.error(mhz).abs()).sum::<f64>();
     let mhz = clocks().min_by(|a, b| mean(*a).total_cmp(&mean(*b))).unwrap();
     Sweep { rows, mhz }
-}
+});
 
 /// The clocks that are tried.
 pub(super) fn clocks() -> impl Iterator<Item = f64> {

@@ -6,7 +6,8 @@
 //! WARPLINE_ACCURACY=write cargo test -p warpline-tests --test it accuracy
 //! ```
 //!
-//! writes the page anew. Read the difference: a mean that grows is a mechanism lost.
+//! writes the page anew. Read the difference: a mean that grows is a mechanism lost. Rows are simulated once, by the
+//! first test that asks for them.
 
 mod alternatives;
 mod b200;
@@ -40,14 +41,14 @@ fn csv(path: &str) -> Vec<std::collections::BTreeMap<String, String>> {
 #[test]
 fn the_page_is_in_step() {
     let clock: (&clock::Clock, &clock::Times) = (&clock::clock(), &clock::TIMES);
-    let (sample, ours, sweep, compiled) = (h200::sample(), h200::ours(), b200::sweep(), compiled::rows());
-    let text = page::page(&sample, &ours, &sweep, &compiled, &others::rows(), clock);
+    let (sample, ours): (&[h200::Row], &[h200::Row]) = (&h200::SAMPLE, &h200::OURS);
+    let text = page::page(sample, ours, &b200::SWEEP, &compiled::ROWS, &others::ROWS, clock);
     let path = file("docs/accuracy.md");
     let write = std::env::var("WARPLINE_ACCURACY").is_ok_and(|v| v == "write");
     if write {
         std::fs::write(&path, &text).unwrap();
     }
-    residuals::check(write, [&sample, &ours], &sweep, &compiled);
+    residuals::check(write, [sample, ours], &b200::SWEEP, &compiled::ROWS);
     let there = std::fs::read_to_string(&path).unwrap_or_default();
     for (i, (a, b)) in there.lines().zip(text.lines()).enumerate() {
         assert_eq!(a, b, "docs/accuracy.md, line {}; WARPLINE_ACCURACY=write writes it anew", i + 1);
@@ -57,10 +58,10 @@ fn the_page_is_in_step() {
 
 #[test]
 fn triton_products_on_an_h200() {
-    let rows = h200::sample();
+    let rows = &h200::SAMPLE;
     let e = Errors::of(rows.iter().map(|r| r.error()));
     assert!(e.mean <= 0.10, "mean error {:.3}", e.mean);
-    for c in h200::choices(&rows) {
+    for c in h200::choices(rows) {
         assert!(c.costs <= 0.05, "{}: {} stages chosen cost {:.3} more than {}", c.name, c.chosen, c.costs, c.best);
     }
     // Bytes follow from the tiles; they are met closer than time.
@@ -72,13 +73,13 @@ fn triton_products_on_an_h200() {
 
 #[test]
 fn kernels_from_their_ptx_on_an_h100() {
-    let e = Errors::of(compiled::rows().iter().map(|r| r.error()));
+    let e = Errors::of(compiled::ROWS.iter().map(|r| r.error()));
     assert!(e.mean <= 0.18, "mean error {:.3}", e.mean);
 }
 
 #[test]
 fn a_stage_sweep_of_one_b200_core() {
-    let s = b200::sweep();
+    let s = &b200::SWEEP;
     let all = Errors::of(s.rows.iter().map(|r| r.error(s.mhz)));
     assert!(all.mean <= 0.05, "mean {:.3}", all.mean);
     assert!(all.p95 <= 0.15, "95th percentile {:.3}", all.p95);
@@ -92,7 +93,7 @@ fn a_stage_sweep_of_one_b200_core() {
 /// Where others measured that one way is faster by more than a twentieth, it is faster here.
 #[test]
 fn no_published_comparison_comes_out_the_other_way_round() {
-    for r in others::rows() {
+    for r in others::ROWS.iter() {
         assert!(!r.turned_round(), "{}, {}: {:.3} against {:.3} measured", r.what, r.source, r.predicted, r.measured);
     }
 }

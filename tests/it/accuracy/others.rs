@@ -2,6 +2,7 @@
 //! and times in cycles. Ladders and ablations, step by step, are in `ladders.rs`.
 
 use rayon::prelude::*;
+use std::sync::LazyLock;
 use warpline_sim::report::{Fidelity, Report, RunOptions};
 
 use super::ladders::LADDERS;
@@ -221,7 +222,7 @@ const ASKED: &[Asked] = &[
 ];
 
 /// All of them.
-pub(super) fn rows() -> Vec<Row> {
+pub(super) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let row = |a: &Asked| Row {
         what: a.what,
         source: a.source,
@@ -234,4 +235,4 @@ pub(super) fn rows() -> Vec<Row> {
         why: a.why,
     };
     ASKED.par_iter().chain(LADDERS.par_iter()).map(row).collect()
-}
+});

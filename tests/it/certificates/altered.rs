@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 use warpline_recheck::{Certificate, Refusal, Statement, read};
 
-use warpline_tests::warpline;
+use warpline_tests::{TempDir, warpline};
 
 use super::{certificate, checked, written};
 
@@ -182,6 +182,23 @@ fn the_certificate_of_a_repair_is_none_of_the_fault() {
     });
     let by_run: usize = by_run.sum();
     assert!(by_run > 40, "{by_run}");
+}
+
+#[test]
+fn the_certificate_for_one_grid_is_none_for_a_grid_that_changes() {
+    let text = include_str!("../../../campaign/cases/1_grids.pipe");
+    let case = warpline_campaign::cases("grids", text).into_iter().find(|case| case.name == "grids/the_same_grid");
+    let dir = TempDir::new();
+    let file = dir.write("t.pipe", case.unwrap().text);
+    let proved = read(&written(&[&file, "--machine", "h200"]).unwrap()).unwrap();
+    assert!(checked(&proved, 0).is_ok());
+    for grid in ["tiles > 1000 ? 8 : 4", "min(8, max(4, tiles - 1000))", "min(4, tiles)", "tiles == 3 ? 8 : 4"] {
+        let mut c = proved.clone();
+        let line = c.statement.text.iter_mut().find(|line| line.starts_with("  grid")).unwrap();
+        *line = format!("  grid {grid}");
+        let refused = checked(&with_facts(c), 0);
+        assert!(matches!(&refused, Err(Refusal::Rejected { .. })), "{grid}: {refused:?}");
+    }
 }
 
 #[test]

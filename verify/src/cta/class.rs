@@ -1,5 +1,6 @@
 //! All trip counts of one CTA class: base cases, and an induction for each region of trip counts.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -8,9 +9,11 @@ use warpline_sim::ir::{Loop, Program};
 use crate::certificate::{DecidedCell, TripRegion};
 use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::{Job, Landing};
+use crate::induction::carry_over::OTHER_GRID;
 use crate::induction::carry_over::{Failure, Region};
+use crate::induction::grid_size::{SizeReads, size_reads};
 use crate::induction::loop_counter::grown;
-use crate::prove::Stop;
+use crate::prove::{Stop, every_class};
 use crate::{
     AtTrips, AtTurns, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
     induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
@@ -38,7 +41,12 @@ pub(crate) fn every_trip(
 ) -> Result<Reach, Stop> {
     let turned = varied.turns;
     let upto = run.options.max_trips.min(SHORT);
-    base_cases(run, (at, turned), class, v, 0..=upto)?;
+    if base_cases(run, (at, turned), class, v, 0..=upto)? == Grids::Other {
+        let last = TRIED.min(run.options.max_trips);
+        base_cases(run, (at, turned), class, v, upto + 1..=last)?;
+        run.check(v, run.given, Place::default(), class)?;
+        return Ok(Reach::Only(Some((0, Some(last))), OTHER_GRID.into()));
+    }
     if let Some(both) = varied.sequential {
         return sequential_loops(run, (at, both), class, v);
     }
@@ -47,7 +55,7 @@ pub(crate) fn every_trip(
     let alone = ClassRun { place: run.place.as_ref().map(|place| Arc::new(place.afresh())), ..run.clone() };
     let decide = |v: &mut Verdict| -> Result<_, Stop> {
         let all_turns = match (turned, &around) {
-            (Some(turned), Some(_)) => Some(every_turn(run, turned, class, v)?),
+            (Some(turned), Some(_)) => Some(every_turn(run, (turned, varied.jobs), class, v)?),
             _ => None,
         };
         let left = match (&all_turns, turned) {
@@ -116,7 +124,12 @@ fn sequential_loops(
         Err(why) => ((SHORT + 1, SHORT + 1), Err(why)),
     };
     let all: Vec<(i64, i64)> = (0..upto.0).flat_map(|n| (0..upto.1).map(move |t| (n, t))).collect();
-    let of = |&(n, t): &(i64, i64)| Some((Place { trips: Some(n), turns: Some(t) }, both(n, t)?));
+    let other_grid = all.iter().any(|(n, t)| both(*n, *t).is_some_and(|prog| !run.has_given_grid(&prog)));
+    let found = if other_grid { Err(OTHER_GRID.into()) } else { found };
+    let of = |&(n, t): &(i64, i64)| {
+        let prog = both(n, t).filter(|prog| run.has_given_grid(prog))?;
+        Some((Place { trips: Some(n), turns: Some(t), jobs: None }, prog))
+    };
     for few in all.chunks(SIDE_BY_SIDE) {
         for (place, prog, case) in run.cases(few, of) {
             run.taken_case(v, &prog, case, place, class)?;
@@ -144,7 +157,7 @@ fn sequential_loops(
 /// an outcome means that this does not suffice.
 pub(crate) fn evenly(
     run: &ClassRun<'_>,
-    (at, turned): (AtTrips<'_>, AtTurns<'_>),
+    (at, turned, jobs): (AtTrips<'_>, AtTurns<'_>, Option<AtTurns<'_>>),
     class: &str,
     v: &mut Verdict,
 ) -> Result<(), Stop> {
@@ -158,7 +171,7 @@ pub(crate) fn evenly(
     let few = upto.min(FEW_TRIPS);
     base_cases(&alone, (at, Some(turned)), class, v, 0..=few)?;
     let kept = v.clone();
-    let decided = every_turn(run, turned, class, v);
+    let decided = every_turn(run, (turned, jobs), class, v);
     if let Ok(Ok(None)) = decided {
         return Ok(());
     }
@@ -173,6 +186,15 @@ pub(crate) fn evenly(
 /// Trip counts up to which all given outer iterations run before those of every number are decided.
 const FEW_TRIPS: i64 = 2;
 
+/// The grids of base cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grids {
+    /// All have the given grid.
+    Given,
+    /// Some have another one.
+    Other,
+}
+
 /// Runs trip counts one by one.
 fn base_cases(
     run: &ClassRun<'_>,
@@ -180,16 +202,24 @@ fn base_cases(
     class: &str,
     v: &mut Verdict,
     all: std::ops::RangeInclusive<i64>,
-) -> Result<(), Stop> {
+) -> Result<Grids, Stop> {
     let of = |n: &i64| {
-        let prog = at(*n)?;
+        let prog = at(*n).filter(|prog| run.has_given_grid(prog))?;
         // The grid says how many turns these are; a fault is shown at the fewest.
         let other = prog.hands_out() && (turned.is_some() || prog.grid.len() != run.given.grid.len());
         let turns = other.then(|| prog.grid.len() - run.cluster);
-        Some((Place { trips: Some(*n), turns }, prog))
+        Some((Place { trips: Some(*n), turns, jobs: None }, prog))
     };
     let all: Vec<i64> = all.collect();
+    let mut grids = Grids::Given;
     for few in all.chunks(SIDE_BY_SIDE) {
+        for (n, prog) in few.iter().filter_map(|n| Some((*n, at(*n)?))).filter(|(_, prog)| !run.has_given_grid(prog)) {
+            grids = Grids::Other;
+            if run.other_grids {
+                let place = Place { trips: Some(n), ..Place::default() };
+                every_class(&prog, (run.rules, run.budget), run.options, place, v)?;
+            }
+        }
         for (place, prog, case) in run.cases(few, of) {
             let taken = run.taken_case(v, &prog, case, place, class);
             let handed = turned.filter(|_| prog.hands_out());
@@ -202,7 +232,7 @@ fn base_cases(
             taken?;
         }
     }
-    Ok(())
+    Ok(grids)
 }
 
 /// Decides the regions of trip counts in ascending order. Returns the last decided trip count and the reason why no
@@ -224,14 +254,16 @@ fn regions(
     let mut done = done;
     let mut cases = |v: &mut Verdict, lo: i64, hi: i64| {
         let from = if lo <= done { done + 1 } else { lo };
-        base_cases(run, (at, None), class, v, from..=hi)?;
+        let grids = base_cases(run, (at, None), class, v, from..=hi)?;
         done = done.max(hi);
-        Ok::<(), Stop>(())
+        Ok::<Grids, Stop>(grids)
     };
     while let Some(region) = open.pop() {
         let Region { lo, hi } = region;
         if let Some(hi) = hi.filter(|hi| hi - lo < SMALL) {
-            cases(v, lo, hi)?;
+            if cases(v, lo, hi)? == Grids::Other {
+                return Ok(Some((hi, OTHER_GRID.into())));
+            }
             parts.push(TripRegion::cases(region));
             continue;
         }
@@ -240,7 +272,10 @@ fn regions(
                 parts.push(TripRegion::induction(region, proof, landing));
                 v.period = v.period.max(Some(proof.period));
                 let last = proof.needs() - 1;
-                cases(v, lo, hi.map_or(last, |hi| hi.min(last)))?;
+                let last = hi.map_or(last, |hi| hi.min(last));
+                if cases(v, lo, last)? == Grids::Other {
+                    return Ok(Some((last, OTHER_GRID.into())));
+                }
             }
             // A fault of a compared run is a fault at its trip count.
             Err(Failure { faults, .. }) if faults.last().is_some_and(|n| *n >= lo && hi.is_none_or(|hi| *n <= hi)) => {
@@ -303,7 +338,7 @@ fn in_some_order(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<
 /// decided.
 fn every_turn(
     run: &ClassRun<'_>,
-    at: AtTurns<'_>,
+    (at, jobs): (AtTurns<'_>, Option<AtTurns<'_>>),
     class: &str,
     v: &mut Verdict,
 ) -> Result<Result<Option<String>, String>, Stop> {
@@ -317,16 +352,20 @@ fn every_turn(
     let line = |(n, turns): (usize, &i64)| {
         let n = n as i64;
         let progs: Vec<(i64, Program)> = (0..*turns).filter_map(|t| Some((t, at(n, t)?))).collect();
+        if !progs.iter().all(|(_, prog)| run.has_given_grid(prog)) {
+            return None;
+        }
         let place = run.place.as_ref().map(|place| Arc::new(place.afresh()));
         let jobs = progs.iter().map(|(_, prog)| Job { place: place.as_ref(), ..run.job(prog) });
         let seen = shared::runs(&jobs.collect::<Vec<_>>());
         let cases = progs.into_iter().zip(seen).map(|((t, prog), seen)| (n, t, prog, seen));
-        (cases.collect::<Vec<_>>(), place)
+        Some((cases.collect::<Vec<_>>(), place))
     };
-    let lines: Vec<_> = found.turns.par_iter().enumerate().map(line).collect();
+    let lines: Vec<Option<_>> = found.turns.par_iter().enumerate().map(line).collect();
+    let Some(lines) = lines.into_iter().collect::<Option<Vec<_>>>() else { return Ok(Err(OTHER_GRID.into())) };
     for (line, place) in &lines {
         for (n, t, prog, seen) in line {
-            take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t) }, class)?;
+            take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t), jobs: None }, class)?;
         }
         run.adopt(place.as_ref());
     }
@@ -336,9 +375,42 @@ fn every_turn(
     v.period = v.period.max(Some(found.steps.period));
     v.turns = v.turns.max(found.period);
     v.basis.push(DecidedCell::turns(run, &found));
-    let apart =
-        at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1)).and_then(|(a, b)| row_classes::alike(&a, &b).err());
-    Ok(Ok(apart.map(|line| format!("at line {line} CTAs differ in more than their number of outer iterations"))))
+    let two = at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1));
+    if let Some(line) = two.as_ref().and_then(|(a, b)| row_classes::alike(a, b).err()) {
+        return Ok(Ok(Some(format!("at line {line} CTAs differ in more than their number of outer iterations"))));
+    }
+    match (two, jobs) {
+        (Some((a, b)), Some(jobs)) => Ok(Ok(smaller_grids(run, jobs, size_reads(&a, &b), v)?)),
+        _ => Ok(Ok(None)),
+    }
+}
+
+/// Runs launches of fewer jobs than CTAs, which have a smaller grid, if the code reads its size. Returns why they are
+/// not decided, if they are not.
+fn smaller_grids(
+    run: &ClassRun<'_>,
+    jobs: AtTurns<'_>,
+    reads: SizeReads,
+    v: &mut Verdict,
+) -> Result<Option<String>, Stop> {
+    let ctas = run.given.grid.len();
+    let smaller = |n: i64, j: i64| jobs(n, j).filter(|prog| !run.has_given_grid(prog));
+    if reads == SizeReads::Steps || smaller(UNEVEN.0, 1).is_none() {
+        return Ok(None);
+    }
+    let some = BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]);
+    for n in 0..=run.options.max_trips.min(SHORT) {
+        for (j, prog) in some.range(1..ctas).filter_map(|j| Some((*j, smaller(n, *j)?))) {
+            let place = Place { trips: Some(n), turns: None, jobs: Some(j) };
+            every_class(&prog, (run.rules, run.budget), run.options, place, v)?;
+        }
+    }
+    Ok(match reads {
+        SizeReads::Decides(line) => Some(format!(
+            "line {line} reads the number of jobs, and not all launches of fewer jobs than CTAs were checked"
+        )),
+        SizeReads::Steps | SizeReads::Sum(_) => None,
+    })
 }
 
 /// Runs more outer iterations where no induction over them holds: enough for all numbers to recur. A fault in one of
@@ -347,13 +419,14 @@ fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict
     for n in 0..=SHORT {
         let line = |t| at(n, t);
         let Some(turns) = outer_turns::recurs(&run.turning(), &line).map(|recurs| 2 * recurs) else { continue };
-        if !at(n, turns).is_some_and(|prog| run.once(&prog).fails()) {
+        if !at(n, turns).is_some_and(|prog| run.has_given_grid(&prog) && run.once(&prog).fails()) {
             continue;
         }
-        for (t, prog) in (0..=turns).filter_map(|t| Some((t, at(n, t)?))) {
+        let all = (0..=turns).filter_map(|t| Some((t, at(n, t)?)));
+        for (t, prog) in all.filter(|(_, prog)| run.has_given_grid(prog)) {
             let seen = run.once(&prog);
             if seen.fails() {
-                run.taken(v, &prog, &seen, Place { trips: Some(n), turns: Some(t) }, class)?;
+                run.taken(v, &prog, &seen, Place { trips: Some(n), turns: Some(t), jobs: None }, class)?;
             }
         }
     }

@@ -29,6 +29,9 @@ pub(crate) struct ClassRun<'a> {
     /// Whether to search for longer periods. Once another class is bounded, the verdict is bounded and longer periods
     /// would not change it.
     pub(crate) longer_periods: bool,
+    /// Whether base cases that have another grid than the given one are decided here, for all of their CTAs. One class
+    /// does that for all classes.
+    pub(crate) other_grids: bool,
 }
 
 impl<'a> ClassRun<'a> {
@@ -50,7 +53,14 @@ impl<'a> ClassRun<'a> {
             rotates: false,
             budget,
             longer_periods: true,
+            other_grids: false,
         }
+    }
+
+    /// Whether a kernel has the given grid, whose classes are decided. A kernel to which tiles are handed out has one
+    /// class, whatever its grid.
+    pub(crate) fn has_given_grid(&self, prog: &Program) -> bool {
+        prog.hands_out() || prog.grid == self.given.grid
     }
 
     /// A run of the representative alone, for comparison with another run.

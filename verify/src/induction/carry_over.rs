@@ -91,6 +91,9 @@ const LONGER: i64 = 10;
 /// Length of such a run in periods: two on each side of the compared states, and one for the prologue.
 const PERIODS: i64 = 5;
 
+/// The reason why trip counts with another grid are not proved: the grid that is given has other CTAs.
+pub(crate) const OTHER_GRID: &str = "with other trip counts the kernel has another grid";
+
 /// Searches for the period of the main loop in a region, and for its start.
 pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
     let mut failed = match near(run, at, region, (&BEHIND, run.options.max_trips)) {
@@ -285,6 +288,9 @@ fn carries(
         }
         let Some(long) = at(n) else { return refused::held(at, n, period).map_err(Failure::because) };
         let short = at(n - period).ok_or_else(|| Failure::because("the kernel refuses some trip counts"))?;
+        if ![&short, &long].into_iter().all(|prog| run.has_given_grid(prog)) {
+            return Err(Failure::because(OTHER_GRID));
+        }
         let periods = region.hi.map(|hi| (hi - (n - period)) / period);
         either([short, long], |[short, long]| {
             self_composition::alike(run.job(short), run.job(long), periods, parts).map_err(|(why, conditions)| {

@@ -277,8 +277,12 @@ pub(crate) fn launch_values_agree(programs: &[&Program], conditions: &Mutex<Cond
     if !first.hands_out() && programs.iter().any(|prog| prog.grid != first.grid) {
         return Err("the grid grows too".into());
     }
-    let lists: Vec<Vec<Decision>> =
-        programs.iter().map(|prog| decisions_at_launch(prog, prog.forms.extents.iter().flatten().flatten())).collect();
+    // All longer kernels have this grid too, if no decision in the form of its size changes.
+    let of = |prog: &Program| {
+        let grid = prog.forms.grid.iter().flatten().filter(|_| !first.hands_out());
+        decisions_at_launch(prog, prog.forms.extents.iter().flatten().flatten().chain(grid))
+    };
+    let lists: Vec<Vec<Decision>> = programs.iter().map(|prog| of(prog)).collect();
     let lists: Vec<&[Decision]> = lists.iter().map(Vec::as_slice).collect();
     if shift_invariance::decided(&lists, &mut locked(conditions)) {
         Ok(())

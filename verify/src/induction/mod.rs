@@ -20,6 +20,7 @@ use warpline_sim::ir::Program;
 
 pub(crate) mod carry_over;
 pub(crate) mod common_prefix;
+pub(crate) mod grid_size;
 pub(crate) mod instruction_log;
 pub(crate) mod lockstep;
 pub(crate) mod loop_counter;

@@ -119,6 +119,13 @@ impl Trips {
         self.with(n, Some((outer, turns)))
     }
 
+    /// The kernel with `n` iterations and this number of jobs, which the outer loop shares among CTAs; `None` where the
+    /// kernel refuses these.
+    pub fn with_jobs(&self, n: i64, jobs: i64) -> Option<Program> {
+        let outer = self.outer.as_ref().filter(|o| !o.handed)?;
+        self.with(n, Some((&Outer { step: 1, ..outer.clone() }, jobs)))
+    }
+
     fn with(&self, n: i64, turns: Option<(&Outer, i64)>) -> Option<Program> {
         let value = self.value.checked_add((n - self.bound).checked_mul(self.step)?).filter(|v| *v >= 0)?;
         let mut values = vec![(self.name.as_str(), value)];

@@ -10,15 +10,19 @@
 
 mod list;
 pub(crate) mod redundancy;
+mod trial_steps;
+
+pub use trial_steps::TrialSteps;
 
 use rayon::prelude::*;
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
 use crate::budget::Budget;
+use crate::counted;
 use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::{CanonicalRun, RunEnd, StepOutcome};
-use crate::{Edit, Options, Outcome, Trips, Violation, verify};
+use crate::{Edit, Options, Outcome, Trips, Violation};
 
 /// A test whether a machine can run a program. Programs that the machine cannot run are not suggested.
 pub type Allowed<'a> = &'a (dyn Fn(&Program) -> bool + Sync);
@@ -58,9 +62,9 @@ pub struct RepairReport {
 const TRIED: usize = 1500;
 /// Largest number of clean changes that are verified.
 const VERIFIED: usize = 32;
-/// Number of changes verified at a time. The number is fixed, so that the result does not depend on the number of
-/// threads.
-const AT_ONCE: usize = 4;
+/// Number of changes that run, and number of changes that are verified, at a time. The numbers are fixed, so that the
+/// result does not depend on the number of threads.
+const AT_ONCE: (usize, usize) = (64, 4);
 
 /// One change and the kernel that it makes.
 enum Candidate<'a> {
@@ -68,7 +72,8 @@ enum Candidate<'a> {
     Edits(Vec<Edit>),
 }
 
-/// Looks for the smallest change with which the kernel holds. `broken` is the kernel at the violation's trip count.
+/// Looks for the smallest change with which the kernel holds. `broken` is the kernel at the violation's trip count. The
+/// search ends when it has taken `steps`.
 pub fn suggest(
     (given, broken): (&Program, &Program),
     rules: Rules,
@@ -76,34 +81,50 @@ pub fn suggest(
     violation: &Violation,
     values: &[Value],
     allowed: Allowed<'_>,
+    steps: &mut TrialSteps,
 ) -> RepairReport {
     let mut all: Vec<Candidate<'_>> =
         list::candidates(given, broken, violation).into_iter().map(Candidate::Edits).collect();
     // Another number of stages is a larger change than another number in a statement, and smaller than a new barrier.
     let small = all.iter().take_while(|c| matches!(c, Candidate::Edits(e) if list::is_operand(&e[0].change))).count();
     all.splice(small..small, values.iter().map(Candidate::Value));
-    let limited = all.len() > TRIED;
+    let mut limited = all.len() > TRIED;
     all.truncate(TRIED);
-    let tried = all.len();
+    let in_a_run = steps.of_a_run(options);
     let once = |p: &Program| {
-        let (cluster, budget) = (violation.cluster, &Budget::new(&options));
-        clean(CanonicalRun::new(ClassRun::of_cluster(p, rules, cluster, options, budget).job(p)))
+        let (cluster, budget) = (violation.cluster, &Budget::new(&in_a_run));
+        let clean = clean(CanonicalRun::new(ClassRun::of_cluster(p, rules, cluster, in_a_run, budget).job(p)));
+        (clean, budget.used())
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {
         Candidate::Edits(e) => apply(e, p).filter(|q| q != p),
         Candidate::Value(_) => None,
     };
-    let passes = |c: &Candidate<'_>| match (c, violation.trips) {
-        (Candidate::Value(v), Some(n)) => Trips::find(&v.given).and_then(|t| t.at(n)).is_some_and(|p| once(&p)),
-        (Candidate::Value(v), None) => once(&v.given.bind()),
-        (c, _) => made(c, broken).is_some_and(|p| allowed(&p) && once(&p)),
-    };
-    let left: Vec<&Candidate<'_>> = all.par_iter().filter(|c| passes(c)).collect();
-    let decided = |c: &&Candidate<'_>| {
-        let verdict = match c {
-            Candidate::Value(v) => verify(&v.given, rules, options),
-            Candidate::Edits(e) => verify(&apply(e, given)?, rules, options),
+    let passes = |c: &Candidate<'_>| {
+        let p = match (c, violation.trips) {
+            (Candidate::Value(v), Some(n)) => Trips::find(&v.given).and_then(|t| t.at(n)),
+            (Candidate::Value(v), None) => Some(v.given.bind()),
+            (c, _) => made(c, broken).filter(|p| allowed(p)),
         };
+        p.map_or((false, 0), |p| once(&p))
+    };
+    let (mut tried, mut left) = (0, Vec::new());
+    for some in all.chunks(AT_ONCE.0) {
+        if !steps.remain() {
+            limited = true;
+            break;
+        }
+        let done: Vec<(bool, u64)> = some.par_iter().map(passes).collect();
+        tried += some.len();
+        steps.take(done.iter().map(|(_, used)| used).sum());
+        left.extend(some.iter().zip(done).filter_map(|(c, (clean, _))| clean.then_some(c)));
+    }
+    let decided = |c: &&Candidate<'_>, limits: Options| {
+        let changed = match c {
+            Candidate::Value(v) => v.given.clone(),
+            Candidate::Edits(e) => apply(e, given)?,
+        };
+        let (verdict, used) = counted(&changed, rules, limits);
         let words = match c {
             Candidate::Value(v) => v.words.clone(),
             Candidate::Edits(e) => e.iter().map(|e| e.words.as_str()).collect::<Vec<_>>().join("; and "),
@@ -112,12 +133,17 @@ pub fn suggest(
             Candidate::Value(_) => Vec::new(),
             Candidate::Edits(e) => e.clone(),
         };
-        Some(Suggestion { words, outcome: verdict.outcome, edits })
+        Some((Suggestion { words, outcome: verdict.outcome, edits }, used))
     };
     let mut bounded = None;
-    for some in left.chunks(AT_ONCE).take(VERIFIED / AT_ONCE) {
-        let done: Vec<Option<Suggestion>> = some.par_iter().map(decided).collect();
-        for s in done.into_iter().flatten() {
+    for some in left.chunks(AT_ONCE.1).take(VERIFIED / AT_ONCE.1) {
+        let Some(limits) = steps.of_a_proof(options) else {
+            limited = true;
+            break;
+        };
+        let done: Vec<Option<(Suggestion, u64)>> = some.par_iter().map(|c| decided(c, limits)).collect();
+        steps.take(done.iter().flatten().map(|(_, used)| used).sum());
+        for (s, _) in done.into_iter().flatten() {
             match s.outcome {
                 Outcome::Proved => return RepairReport { found: Some(s), tried, limited },
                 Outcome::Bounded { .. } => bounded = bounded.or(Some(s)),

@@ -58,6 +58,7 @@ pub(crate) fn decide(
                 v.violation = Some(Violation {
                     trips: searched.trips,
                     turns: None,
+                    jobs: None,
                     class: class.name.clone(),
                     cluster: class.id,
                     findings: x.findings,
