@@ -131,7 +131,13 @@ impl<'p> Execution<'p> {
                 self.moved = true;
                 self.operations += 1;
                 let waited = self.blocked[a].take().is_some();
-                self.flying.extend(effect.flights());
+                for f in effect.flights() {
+                    if self.world.lands_at_once(f) {
+                        self.world.land(f, &mut ());
+                    } else {
+                        self.flying.push_back(f);
+                    }
+                }
                 let begins = self.begins(a, pc);
                 // An agent that completes a rendezvous without waiting yields.
                 let yields = matches!(effect, StepEffect::Rendezvous { .. }) && !waited;

@@ -218,6 +218,9 @@ fn program(
         opaque_globals: true,
     };
     count_waits(&mut program);
+    if s.arena.divides_unsigned {
+        s.assume(entry.line, "a number that an unsigned instruction divides is not negative");
+    }
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
     let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(original(*t)))).collect();
     let mut related = None;

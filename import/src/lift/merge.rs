@@ -1,5 +1,9 @@
 //! Merges the trees of all warps: an operation that several warps perform at the same place appears once.
 
+use std::mem::Discriminant;
+
+use rustc_hash::FxHashMap;
+
 use crate::symbolic::Term;
 
 use super::effects_of::terms_of;
@@ -47,40 +51,53 @@ pub(super) fn single(warp: u32, nodes: Vec<Node>) -> Vec<Merged> {
     nodes.into_iter().map(one).collect()
 }
 
-fn alike(a: &Merged, b: &Merged) -> bool {
-    if (a.at, a.part) != (b.at, b.part) {
-        return false;
-    }
-    match (&a.kind, &b.kind) {
-        (MergedKind::Op(x), MergedKind::Op(y)) => std::mem::discriminant(&x[0].2) == std::mem::discriminant(&y[0].2),
-        (MergedKind::If(c, ..), MergedKind::If(d, ..)) => c == d,
-        (MergedKind::For(h, n, _), MergedKind::For(g, m, _)) => (h, n) == (g, m),
-        (MergedKind::Set(v, t), MergedKind::Set(w, u)) => (v, t) == (w, u),
-        (MergedKind::End, MergedKind::End) => true,
-        _ => false,
-    }
+/// What nodes have in common that become one.
+#[derive(PartialEq, Eq, Hash)]
+enum Class {
+    Op(Discriminant<Effect>),
+    If(Term),
+    For(u32, Term),
+    Set(u32, Term),
+    End,
+}
+
+/// Numbers of nodes: equal for nodes that become one.
+fn numbers(list: &[Merged], known: &mut FxHashMap<(usize, u8, Class), u32>) -> Vec<u32> {
+    let number = |n: &Merged| {
+        let class = match &n.kind {
+            MergedKind::Op(x) => Class::Op(std::mem::discriminant(&x[0].2)),
+            MergedKind::If(c, ..) => Class::If(*c),
+            MergedKind::For(h, n, _) => Class::For(*h, *n),
+            MergedKind::Set(v, t) => Class::Set(*v, *t),
+            MergedKind::End => Class::End,
+        };
+        let next = known.len() as u32;
+        *known.entry((n.at, n.part, class)).or_insert(next)
+    };
+    list.iter().map(number).collect()
 }
 
 /// Merges two lists and keeps the order of both.
 pub(super) fn merge(a: Vec<Merged>, b: Vec<Merged>) -> Vec<Merged> {
-    // The longest common subsequence of equal nodes.
-    let (n, m) = (a.len(), b.len());
+    let mut known = FxHashMap::default();
+    let (x, y) = (numbers(&a, &mut known), numbers(&b, &mut known));
+    let same = x.iter().zip(&y).take_while(|(x, y)| x == y).count();
+    // The longest common subsequence of equal nodes, behind those that both lists begin with.
+    let (n, m) = (a.len() - same, b.len() - same);
+    let (x, y) = (&x[same..], &y[same..]);
     let mut best = vec![0u32; (n + 1) * (m + 1)];
     let at = |i: usize, j: usize| i * (m + 1) + j;
     for i in (0..n).rev() {
         for j in (0..m).rev() {
-            best[at(i, j)] = if alike(&a[i], &b[j]) {
-                best[at(i + 1, j + 1)] + 1
-            } else {
-                best[at(i + 1, j)].max(best[at(i, j + 1)])
-            };
+            best[at(i, j)] =
+                if x[i] == y[j] { best[at(i + 1, j + 1)] + 1 } else { best[at(i + 1, j)].max(best[at(i, j + 1)]) };
         }
     }
-    let mut out = Vec::with_capacity(n.max(m));
+    let (mut left, mut right) = (a.into_iter(), b.into_iter());
+    let mut out: Vec<Merged> = left.by_ref().zip(right.by_ref()).take(same).map(|(x, y)| both(x, y)).collect();
     let (mut i, mut j) = (0, 0);
-    let (mut left, mut right) = (a.into_iter().peekable(), b.into_iter().peekable());
-    while let (Some(x), Some(y)) = (left.peek(), right.peek()) {
-        if alike(x, y) {
+    while i < n && j < m {
+        if x[i] == y[j] {
             if let (Some(x), Some(y)) = (left.next(), right.next()) {
                 out.push(both(x, y));
             }

@@ -17,7 +17,7 @@ use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::merge::{Merged, MergedKind, Set, each_term};
 use super::shared::Shared;
-use super::steps::{Expansion, expand, same, same_step, states, unrolled, with};
+use super::steps::{Expansion, Memo, expand, same, same_step, states, unrolled, with};
 use super::whole::with_whole_products;
 
 /// The largest number of steps in one iteration.
@@ -136,10 +136,10 @@ fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &FxHashMap<u32, usize>) ->
     if tried > MOST_TRIED {
         return None;
     }
-    let mut runs = Vec::new();
+    let (mut runs, mut memo) = (Vec::new(), Memo::default());
     for n in 0..=tried {
         let mut run = Expansion::default();
-        expand(s, list, &step, (count, n), &mut run)?;
+        expand(s, list, &step, (count, n), &mut run, &mut memo)?;
         runs.push(run);
     }
     let (_, start) = runs.iter().find_map(|r| r.reached.as_ref().filter(|(before, _)| *before == 0))?;
@@ -159,20 +159,20 @@ fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &FxHashMap<u32, usize>) ->
     // Steps that are missing at the end, such as the first one, which stands before the loop.
     let each = step.ops.len();
     let less = tried - (runs.last()?.items.len() / each) as i64;
-    let states = states(s, &step, &start, tried - less);
+    let states = states(s, &step, &start, tried - less, &mut memo);
     let steps = |n: usize| (n as i64 - less).max(0) as usize;
     for (n, run) in runs.iter().enumerate() {
         if run.items.len() != steps(n) * each {
             return None;
         }
         for (k, item) in run.items.iter().enumerate() {
-            same_step(s, &step, item, k % each, &states[k / each])?;
+            same_step(s, &step, item, k % each, &states[k / each], &mut memo)?;
         }
     }
     // Without steps where the number is negative, or no such numbers.
     for n in 1..=MOST_STEPS as i64 {
         let mut run = Expansion::default();
-        if expand(s, list, &step, (count, -n), &mut run).is_none() || !run.items.is_empty() {
+        if expand(s, list, &step, (count, -n), &mut run, &mut memo).is_none() || !run.items.is_empty() {
             let line = s.entry.code[list[0].at.min(s.entry.code.len() - 1)].line;
             s.assume(line, "sizes that set trip counts are not negative");
             break;

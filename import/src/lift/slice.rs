@@ -116,7 +116,8 @@ pub(super) fn needed(code: &[Inst], regs: usize, timed: bool) -> Vec<bool> {
             let skip = match a {
                 Arg::Mem { .. } => false,
                 _ if only_addresses => true,
-                Arg::List(l) => data && l.len() > 4,
+                // Accumulators, left operands in registers, and words of tensor memory.
+                Arg::List(l) => data && (l.len() > 4 || !timed && !i.has("mma")),
                 _ => false,
             };
             if !skip {

@@ -2,12 +2,12 @@
 
 use crate::flow::{Ending, ending};
 use crate::ptx::{Arg, Error, Inst, Reg};
-use crate::symbolic::{Atom, Op, Term};
+use crate::symbolic::{Arena, Atom, Op, Term};
 
 use super::masks::positive_mask;
 use super::slice::{acts, unread, writes};
 use super::tree::{Effect, Fence, Kind, Node, Run, Stream, Touch, Val};
-use super::values::{apply, bytes_of, compare};
+use super::values::{apply, bytes_of, compare, unless_overflow};
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
@@ -160,7 +160,21 @@ impl Walk<'_, '_> {
         match i.op.as_str() {
             "setp" => {
                 let (p, q) = (self.operand(i.arg(1))?, self.operand(i.args.get(2).unwrap_or(&Arg::Sink))?);
-                let mut v = self.result(at, i, &[p, q], |a, x| compare(a, i, x[0], x[1]), "a comparison of data");
+                let mut overflows = false;
+                let outcome = |a: &mut Arena, x: &[Term]| match unless_overflow(a, i, x[0], x[1]) {
+                    Some(holds) => {
+                        overflows = true;
+                        Some(a.int(holds as i64))
+                    }
+                    None => compare(a, i, x[0], x[1]),
+                };
+                let mut v = self.result(at, i, &[p, q], outcome, "a comparison of data");
+                if overflows {
+                    self.s.assume(
+                        i.line,
+                        "a number is less than those to which no tile can be added without an overflow",
+                    );
+                }
                 if let Some(c) = i.args.get(3) {
                     let op = if i.has("and") {
                         Some(Op::Both)

@@ -45,6 +45,35 @@ pub(super) struct Expansion<'t> {
     pub(super) reached: Option<(usize, Values)>,
 }
 
+/// What was computed for the terms and operations of a list of nodes.
+#[derive(Default)]
+pub(super) struct Memo {
+    /// Terms with values in place of their atoms, by term and the values of its atoms.
+    replaced: FxHashMap<(Term, Vec<Term>), Term>,
+    /// Whether the operation at an address is that of a step, but for its terms.
+    alike: FxHashMap<(*const Merged, usize), bool>,
+}
+
+impl Memo {
+    /// A term with values in place of its atoms.
+    fn replace(&mut self, s: &mut Shared<'_>, t: Term, values: &Values) -> Term {
+        let atoms = s.arena.atoms(t);
+        let value = |a: &Atom| {
+            let atom = s.arena.atom(*a);
+            values.get(&atom).copied().unwrap_or(atom)
+        };
+        let read = atoms.iter().map(value).collect();
+        *self.replaced.entry((t, read)).or_insert_with(|| s.arena.replace(t, values, &mut FxHashMap::default()))
+    }
+
+    /// Whether an operation is this one of a step, but for its terms.
+    fn is_alike(&mut self, step: &Step, node: &Merged, k: usize) -> bool {
+        let of = &step.ops[k];
+        let anew = || shape(node) == shape(of) && node.warps == of.warps;
+        *self.alike.entry((std::ptr::from_ref(node), k)).or_insert_with(anew)
+    }
+}
+
 /// An operation without its terms. Registers of accumulators are not followed.
 pub(super) fn shape(n: &Merged) -> Vec<(u32, u32, Effect)> {
     let MergedKind::Op(ops) = &n.kind else { return Vec::new() };
@@ -75,28 +104,28 @@ pub(super) fn expand<'t>(
     step: &Step,
     (count, n): (Term, i64),
     run: &mut Expansion<'t>,
+    memo: &mut Memo,
 ) -> Option<()> {
     let number = s.arena.int(n);
     for node in list {
         match &node.kind {
             MergedKind::Op(ops) => {
-                let mut memo = FxHashMap::default();
                 let all = ops.iter().flat_map(|(_, _, e)| terms_of(e));
-                let terms = all.map(|t| s.arena.replace(t, &run.values, &mut memo)).collect();
+                let terms = all.map(|t| memo.replace(s, t, &run.values)).collect();
                 run.items.push(Item { node, terms });
                 if run.items.len() > (MOST_TRIED as usize) * 64 {
                     return None;
                 }
             }
             MergedKind::Set(v, t) => {
-                let t = s.arena.replace(*t, &run.values, &mut FxHashMap::default());
+                let t = memo.replace(s, *t, &run.values);
                 let atom = s.arena.atom(Atom::Var(*v));
                 run.values.insert(atom, t);
             }
             MergedKind::If(c, a, b) => {
                 let c = with(s, *c, count, number);
                 let side = if s.arena.constant(c)? != 0 { a } else { b };
-                expand(s, side, step, (count, n), run)?;
+                expand(s, side, step, (count, n), run, memo)?;
             }
             MergedKind::For(h, times, body) => {
                 if *h == step.header {
@@ -107,7 +136,7 @@ pub(super) fn expand<'t>(
                 for i in 0..s.arena.constant(times)? {
                     let i = s.arena.int(i);
                     run.values.insert(counter, i);
-                    expand(s, body, step, (count, n), run)?;
+                    expand(s, body, step, (count, n), run, memo)?;
                 }
                 run.values.remove(&counter);
             }
@@ -122,7 +151,7 @@ pub(super) fn unrolled(s: &mut Shared<'_>, header: u32, body: &[Merged]) -> Opti
     let none = Step { header: u32::MAX, ops: Vec::new(), terms: Vec::new(), next: Vec::new() };
     let mut run = Expansion::default();
     let zero = s.arena.int(0);
-    expand(s, body, &none, (zero, 0), &mut run)?;
+    expand(s, body, &none, (zero, 0), &mut run, &mut Memo::default())?;
     let shapes: Vec<_> = run.items.iter().map(|i| shape(i.node)).collect();
     let fits = |u: &usize| {
         let each = shapes.len() / u;
@@ -263,7 +292,13 @@ pub(super) fn of_steps(s: &mut Shared<'_>, i: Term, all: &[Term]) -> Option<Term
 }
 
 /// Values of variables and of the step's number before each step.
-pub(super) fn states(s: &mut Shared<'_>, step: &Step, start: &[(u32, Term)], steps: i64) -> Vec<Values> {
+pub(super) fn states(
+    s: &mut Shared<'_>,
+    step: &Step,
+    start: &[(u32, Term)],
+    steps: i64,
+    memo: &mut Memo,
+) -> Vec<Values> {
     let mut now: Values = start.iter().map(|(v, t)| (s.arena.atom(Atom::Var(*v)), *t)).collect();
     let mut out = Vec::new();
     let counter = s.arena.atom(Atom::Counter(step.header));
@@ -271,23 +306,25 @@ pub(super) fn states(s: &mut Shared<'_>, step: &Step, start: &[(u32, Term)], ste
         let number = s.arena.int(k);
         now.insert(counter, number);
         out.push(now.clone());
-        let mut memo = FxHashMap::default();
-        let next = |s: &mut Shared<'_>, (v, t): &(u32, Term), memo: &mut Values| {
-            (s.arena.atom(Atom::Var(*v)), s.arena.replace(*t, &now, memo))
-        };
-        now = step.next.iter().map(|n| next(s, n, &mut memo)).collect();
+        now = step.next.iter().map(|(v, t)| (s.arena.atom(Atom::Var(*v)), memo.replace(s, *t, &now))).collect();
     }
     out
 }
 
 /// Checks that an operation is that of a step with these values.
-pub(super) fn same_step(s: &mut Shared<'_>, step: &Step, item: &Item<'_>, k: usize, values: &Values) -> Option<()> {
-    if shape(item.node) != shape(&step.ops[k]) || item.node.warps != step.ops[k].warps {
+pub(super) fn same_step(
+    s: &mut Shared<'_>,
+    step: &Step,
+    item: &Item<'_>,
+    k: usize,
+    values: &Values,
+    memo: &mut Memo,
+) -> Option<()> {
+    if !memo.is_alike(step, item.node, k) {
         return None;
     }
-    let mut memo = FxHashMap::default();
     for (t, expected) in item.terms.iter().zip(&step.terms[k]) {
-        let expected = s.arena.replace(*expected, values, &mut memo);
+        let expected = memo.replace(s, *expected, values);
         if !same(s, *t, expected) {
             return None;
         }

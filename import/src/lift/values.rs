@@ -1,7 +1,7 @@
 //! Arithmetic of PTX on symbolic values, one lane at a time.
 
 use crate::ptx::Inst;
-use crate::symbolic::{Arena, Op, Term};
+use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
 /// Width in bits and signedness of the last type among an instruction's modifiers.
 pub(super) fn type_of(i: &Inst) -> (u32, bool) {
@@ -272,7 +272,6 @@ fn high(a: &mut Arena, p: Term, q: Term, (bits, signed): (u32, bool)) -> Option<
 
 /// A shift to the right.
 fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<Term> {
-    use crate::symbolic::Node;
     if s >= bits {
         return if signed { right(a, v, bits - 1, (bits, signed)) } else { Some(a.int(0)) };
     }
@@ -286,8 +285,10 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
     if let Node::Op(Op::MulHigh, args) = a.node(v).clone() {
         let (x, m, wide) = (args[0], a.constant(args[1])?, a.constant(args[2])?);
         let negative = a.range(x).0 < 0;
+        // The sign of an unsigned number that a loop carries is known once the loop is solved.
         if negative && wide > 0 {
-            return None;
+            let by = a.int(1i64.checked_shl(s).filter(|by| *by > 0)?);
+            return Some(a.div(v, by));
         }
         if negative && s == bits - 1 {
             let sign = a.int(if signed { -1 } else { 1 });
@@ -320,6 +321,27 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
         return Some(a.op(Op::IfNegative, &[v, one]));
     }
     Some(a.shift_right(v, s))
+}
+
+/// The largest distance from the largest number of a type at which a number is taken not to be reached.
+const FAR_END: i64 = 1 << 16;
+
+/// The outcome of a comparison with one of the largest numbers of a type, where no addition overflows. A compiler turns
+/// `x < x + 64` into `x != 2^31 - 64`. The largest number itself can stand for "none".
+pub(super) fn unless_overflow(a: &Arena, i: &Inst, p: Term, q: Term) -> Option<bool> {
+    let (bits, _) = type_of(i);
+    let most = i64::MAX >> 64u32.checked_sub(bits).filter(|_| bits >= 32)?;
+    let (c, x) = (a.constant(q)?, p);
+    let computed = |t: Atom| matches!(t, Atom::Param(..) | Atom::Place(_) | Atom::Counter(_) | Atom::Symbol(_));
+    let plain = !matches!(a.node(x), Node::Const(_) | Node::Atom(Atom::Param(..)));
+    if !plain || !(most - FAR_END..most).contains(&c) || a.reads_memory(x) || a.mentions(x, |t| !computed(t)) {
+        return None;
+    }
+    let is = |words: &[&str]| i.mods.iter().any(|m| words.contains(&m.as_str()));
+    if is(&["ne", "lt", "le", "lo", "ls"]) {
+        return Some(true);
+    }
+    is(&["eq", "gt", "ge", "hi", "hs"]).then_some(false)
 }
 
 /// A comparison of `setp`.

@@ -71,9 +71,10 @@ impl Shared<'_> {
         }
         self.settled = true;
         let vars: Vec<u32> = self.var_sets.keys().copied().collect();
+        let mut replaced = FxHashMap::default();
         for v in &vars {
             let list = self.var_sets[v].clone();
-            let list = list.into_iter().map(|t| self.arena.replace(t, with, &mut FxHashMap::default())).collect();
+            let list = list.into_iter().map(|t| self.arena.replace(t, with, &mut replaced)).collect();
             self.var_sets.insert(*v, list);
         }
         let mut lost: BTreeSet<u32> = vars.iter().copied().filter(|v| self.grows(*v)).collect();
@@ -96,9 +97,9 @@ impl Shared<'_> {
                 continue;
             }
             let mut all = values[&v].clone();
-            let mut known = true;
+            let (mut known, mut memo) = (true, Memo::default());
             for t in self.var_sets[&v].clone() {
-                match self.possible(t, &values, &mut FxHashMap::default()) {
+                match self.possible(t, &values, &mut memo) {
                     Some(new) => all.extend(new.iter()),
                     None => known = false,
                 }
@@ -192,23 +193,8 @@ impl Shared<'_> {
         if !self.leaves(t, known, &mut reads) {
             return None;
         }
-        let mut points: Vec<FxHashMap<Term, Option<i64>>> = vec![FxHashMap::default()];
-        for (x, all) in reads {
-            if points.len() * all.len() > POINTS {
-                return None;
-            }
-            let with = |p: &FxHashMap<Term, Option<i64>>, v: i64| {
-                let mut p = p.clone();
-                p.insert(x, Some(v));
-                p
-            };
-            points = points.iter().flat_map(|p| all.iter().map(move |v| with(p, *v))).collect();
-        }
-        let mut out = BTreeSet::new();
-        for mut p in points {
-            out.insert(self.arena.value_with(t, &|_| None, &mut p)?);
-        }
-        Some(out)
+        reads.values().try_fold(1usize, |n, l: &Vec<i64>| n.checked_mul(l.len()).filter(|n| *n <= POINTS))?;
+        self.arena.combinations(t, &reads)
     }
 
     /// The variables that a term depends on, and the conditions without known outcome, with their values. False if the

@@ -4,7 +4,10 @@ use std::rc::Rc;
 
 use warpline_sim::ir::gcd;
 
-use super::{Arena, Node, Op, Term};
+use super::{Arena, Atom, Node, Op, Term};
+
+/// A smallest value that is no bound.
+const UNBOUNDED: i64 = -(1 << 61);
 
 impl Arena {
     /// The sum.
@@ -161,7 +164,9 @@ impl Arena {
         if rest.is_empty() {
             return self.sum(q, parts);
         }
-        if let Some(t) = self.magic(k, &p, c).or_else(|| self.long_magic(k, &p, c)) {
+        if let Some(t) =
+            self.magic(k, &p, c).or_else(|| self.long_magic(k, &p, c)).or_else(|| self.high_magic(k, &p, c))
+        {
             return t;
         }
         let inner = self.sum(r, rest);
@@ -244,6 +249,25 @@ impl Arena {
         })
     }
 
+    /// Division by a constant as the high half of a product with a magic number, shifted by more bits.
+    fn high_magic(&mut self, k: i64, parts: &[(Term, i64)], c: i64) -> Option<Term> {
+        let [(t, 1)] = *parts else { return None };
+        let Node::Op(Op::MulHigh, args) = self.node(t).clone() else { return None };
+        let (m, bits) = (self.constant(args[1])?, self.constant(args[2])?);
+        let x = args[0];
+        let low = self.range(x).0;
+        // While a loop is solved, the sign of what it carries is not known.
+        let any = low <= UNBOUNDED && !self.mentions(x, |a| matches!(a, Atom::Carried(..)));
+        if k != 0 || !(c as u64).is_power_of_two() || !matches!(bits, 32 | 64) || !(low >= 0 || any) {
+            return None;
+        }
+        let m = if bits == 64 { i128::from(m as u64) } else { i128::from(m) };
+        let d = self.magic_divisor(x, m, 1i128.checked_shl(bits as u32 + c.trailing_zeros()).filter(|p| *p > 0)?)?;
+        self.divides_unsigned |= low < 0;
+        let by = self.int(d);
+        Some(self.div(x, by))
+    }
+
     /// The quotient of the larger of a number and zero, as the larger of the number's quotient and zero.
     fn largest_last(&mut self, q: Term) -> Term {
         let Node::Op(Op::Div, args) = self.node(q).clone() else { return q };
@@ -257,25 +281,32 @@ impl Arena {
         self.extreme(Op::Max, inner, zero)
     }
 
-    /// `x * m / p`, rounded down, as a division by a small number, if it is one for every x of 31 bits. For a negative x,
-    /// it is one less than the quotient that rounds to zero.
-    pub fn magic_of(&mut self, x: Term, m: i128, p: i128) -> Option<Term> {
+    /// The number by which `x * m / p`, rounded down, divides every x of 31 bits that is not negative.
+    fn magic_divisor(&self, x: Term, m: i128, p: i128) -> Option<i64> {
         if m <= 0 {
             return None;
         }
         let d = (p + m / 2) / m;
         let error = m * d - p;
-        let (low, high) = self.range(x);
         // A quotient is of a number of 31 bits.
         let by = match self.node(x) {
             Node::Op(Op::Div, args) => self.constant(args[1]).filter(|c| *c > 0).unwrap_or(1),
             _ => 1,
         };
-        let most = high.min(((1 << 31) - 1) / by);
+        let most = self.range(x).1.min(((1 << 31) - 1) / by);
         if d <= 1 || error < 0 || error * (most as i128) >= p {
             return None;
         }
-        let by = self.int(i64::try_from(d).ok()?);
+        i64::try_from(d).ok()
+    }
+
+    /// `x * m / p`, rounded down, as a division by a small number, if it is one for every x of 31 bits. For a negative x,
+    /// it is one less than the quotient that rounds to zero.
+    pub fn magic_of(&mut self, x: Term, m: i128, p: i128) -> Option<Term> {
+        let d = self.magic_divisor(x, m, p)?;
+        let error = m * i128::from(d) - p;
+        let low = self.range(x).0;
+        let by = self.int(d);
         if low >= 0 {
             let q = self.div(x, by);
             return Some(self.largest_last(q));

@@ -6,6 +6,7 @@
 mod arith;
 mod bits;
 mod boolean;
+mod numbers;
 mod points;
 mod range;
 mod table;
@@ -158,6 +159,8 @@ pub struct Arena {
     noted: FxHashMap<Term, Option<Rc<[i64]>>>,
     /// The reason for each opaque value.
     pub why: FxHashMap<u32, String>,
+    /// Whether an unsigned division of a number without bounds was taken to be one of a number that is not negative.
+    pub divides_unsigned: bool,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
     packed: FxHashMap<(Term, u32), Packed>,
 }
@@ -382,6 +385,11 @@ impl Arena {
         }
     }
 
+    /// The atoms of a term, each once.
+    pub fn atoms(&self, t: Term) -> Rc<[Atom]> {
+        self.atoms[t as usize].clone()
+    }
+
     /// Calls `f` on each atom of a term, once.
     pub fn each_atom(&self, t: Term, f: &mut impl FnMut(Atom)) {
         self.atoms[t as usize].iter().for_each(|a| f(*a));
@@ -433,6 +441,17 @@ impl Arena {
 
     /// An operator on operands, simplified.
     pub fn op(&mut self, op: Op, args: &[Term]) -> Term {
+        let at = |i: usize| args.get(i).map_or(Some(0), |t| self.constant(*t));
+        if let (Some(x), Some(y), Some(z)) = (at(0), at(1), at(2))
+            && let Some(v) = [x, y, z].get(..args.len()).and_then(|values| numbers::folded(op, values))
+        {
+            return self.int(v);
+        }
+        self.simplified(op, args)
+    }
+
+    /// As [`Arena::op`], by the rules for terms.
+    fn simplified(&mut self, op: Op, args: &[Term]) -> Term {
         if let Some(t) = self.over_table(op, args) {
             return t;
         }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
 use warpline_sim::ir::lcm;
 
 use super::{Arena, Atom, Node, Term};
@@ -32,19 +31,8 @@ impl Arena {
     fn points(&mut self, t: Term) -> Option<BTreeSet<i64>> {
         let mut leaves = BTreeMap::new();
         self.leaves(t, &mut leaves)?;
-        let mut all = BTreeSet::new();
-        let total =
-            leaves.values().try_fold(1usize, |n, l: &Vec<i64>| n.checked_mul(l.len()).filter(|n| *n <= MOST))?;
-        for n in 0..total {
-            let mut rest = n;
-            let mut memo: FxHashMap<Term, Option<i64>> = FxHashMap::default();
-            for (x, values) in &leaves {
-                memo.insert(*x, Some(values[rest % values.len()]));
-                rest /= values.len();
-            }
-            all.insert(self.value_with(t, &|_| None, &mut memo)?);
-        }
-        Some(all)
+        let total = leaves.values().try_fold(1usize, |n, l: &Vec<i64>| n.checked_mul(l.len()).filter(|n| *n <= MOST));
+        total.and_then(|_| self.combinations(t, &leaves))
     }
 
     /// The parts of a term that vary by themselves, with their values.

@@ -137,11 +137,9 @@ impl Arena {
         for i in 0..first + cycle as usize {
             let mut at = Vec::with_capacity(args.len());
             for t in args {
-                let v = self.sum_at(*t, i);
-                at.push(self.int(v));
+                at.push(self.sum_at(*t, i));
             }
-            let t = self.op(op, &at);
-            values.push(self.constant(t)?);
+            values.push(self.on_numbers(op, &at)?);
         }
         let tail = values.split_off(first);
         Some(self.table(index, values, tail))
@@ -211,11 +209,7 @@ impl Arena {
                 .try_fold(k, |sum, (t, c)| Some(sum.wrapping_add(self.value_with(*t, at, memo)?.wrapping_mul(*c)))),
             Node::Op(op, args) => {
                 let values: Option<Vec<i64>> = args.iter().map(|t| self.value_with(*t, at, memo)).collect();
-                values.and_then(|values| {
-                    let list: Vec<Term> = values.into_iter().map(|v| self.int(v)).collect();
-                    let t = self.op(op, &list);
-                    self.constant(t)
-                })
+                values.and_then(|values| self.on_numbers(op, &values))
             }
             Node::Table(i, first, cycle) => {
                 let i = self.value_with(i, at, memo).and_then(|i| usize::try_from(i).ok());

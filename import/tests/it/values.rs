@@ -49,6 +49,29 @@ fn a_ring_whose_index_is_divided_by_a_product_is_proved() {
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
 
+/// The same ring, whose index goes on from tile to tile.
+#[test]
+fn a_ring_whose_index_is_carried_from_tile_to_tile_is_proved() {
+    let ring = |parity: &str| {
+        format!(
+            "\t@%p1 bra $L0;\n\tmbarrier.init.shared.b64 [%r2], 64;\n\tmbarrier.init.shared.b64 [%r2+8], 64;\n\
+             \tmbarrier.init.shared.b64 [%r2+16], 64;\n$L0:\n\tbar.sync 0;\n\tmov.b64 %rd5, 0;\n\
+             \tmov.b32 %r3, 0;\n\tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L4;\n\
+             $L3:\n\tmov.b32 %r4, 0;\n\
+             $L1:\n\tmul.hi.u64 %rd3, %rd5, -6148914691236517205;\n\tshr.u64 %rd4, %rd3, 1;\n\tcvt.u32.u64 %r7, %rd4;\n\
+             \tcvt.u32.u64 %r8, %rd5;\n\tmul.lo.s32 %r9, %r7, 24;\n\tshl.b32 %r11, %r8, 3;\n\tsub.s32 %r9, %r11, %r9;\n\
+             \tadd.s32 %r11, %r2, %r9;\n\tand.b32 %r12, {parity}, 1;\n\
+             \tmbarrier.arrive.shared.b64 %rd6, [%r11];\n\
+             $L2:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r11], %r12;\n\t@!%p2 bra $L2;\n\
+             \tadd.s64 %rd5, %rd5, 1;\n\tadd.s32 %r4, %r4, 1;\n\tsetp.lt.s32 %p3, %r4, 4;\n\t@%p3 bra $L1;\n\
+             \tadd.s32 %r3, %r3, 1;\n\tsetp.lt.s32 %p5, %r3, %r10;\n\t@%p5 bra $L3;\n$L4:\n"
+        )
+    };
+    assert_eq!(verdict(&ring("%r7")), "proved\t");
+    let faulty = verdict(&ring("%r8"));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
 /// The tiles of a persistent kernel, counted by a signed product.
 #[test]
 fn tiles_that_a_signed_product_counts_are_a_trip_count() {
@@ -177,4 +200,27 @@ fn accesses_behind_a_vote_count_as_done() {
     assert_eq!(verdict(&voted("\tbar.sync 0;\n")), "proved\t");
     let faulty = verdict(&voted(""));
     assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// Two loops of an attention kernel: a compiler turns `64 c < 64 c + 64` into `64 c != 2^31 - 64`. The largest number
+/// itself can stand for "none", so it is compared.
+#[test]
+fn a_number_that_an_addition_would_overflow_is_not_reached() {
+    let loops = |far: &str, bar: &str| {
+        format!(
+            "\tmov.u32 %r7, %ctaid.x;\n\tshl.b32 %r8, %r7, 6;\n\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r4, %r2, %r3;\n\
+             \txor.b32 %r5, %r3, 128;\n\tadd.s32 %r6, %r2, %r5;\n\tsetp.lt.s32 %p2, %r8, 1;\n\t@%p2 bra $L2;\n\
+             \tmov.b32 %r14, 0;\n\
+             $L1:\n\tst.shared.b32 [%r4], %r14;\n\tbar.sync 0;\n\tld.shared.b32 %r15, [%r6];\n\tbar.sync 0;\n\
+             \tadd.s32 %r14, %r14, 64;\n\tsetp.lt.s32 %p3, %r14, %r8;\n\t@%p3 bra $L1;\n\
+             $L2:\n\tsetp.ne.b32 %p4, %r8, {far};\n\t@!%p4 bra $L3;\n\tst.shared.b32 [%r4], %r8;\n{bar}\
+             \tld.shared.b32 %r15, [%r6];\n$L3:\n"
+        )
+    };
+    assert_eq!(verdict(&loops("2147483584", "\tbar.sync 0;\n")), "proved\t");
+    let faulty = verdict(&loops("2147483584", ""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+    // Under 2^31 - 1, both outcomes count.
+    let last = verdict(&loops("2147483647", "\tbar.sync 0;\n"));
+    assert!(last.starts_with("bounded") || last.starts_with("proved"), "{last}");
 }

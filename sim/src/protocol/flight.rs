@@ -156,6 +156,17 @@ impl World<'_> {
         self.flights.get(id)
     }
 
+    /// Whether a flight only makes registers of a compiled kernel ready. These registers are not followed, so a run without
+    /// time may land the flight as soon as it has started: any order of landings is a schedule.
+    pub fn lands_at_once(&self, id: FlightId) -> bool {
+        self.prog.opaque_globals
+            && self.flight(id).is_some_and(|f| {
+                f.fills.is_some()
+                    && f.streams.iter().all(|(kind, _)| *kind == StreamKind::Scoreboard)
+                    && (f.delivers.is_empty() && f.arrives.is_empty() && f.posts.is_empty())
+            })
+    }
+
     /// The agent that owns a flight's stream, and the stream; `None` for copies that only signal a barrier.
     pub fn stream_of(&self, id: FlightId) -> Option<(AgentId, StreamKind)> {
         let f = self.flight(id)?;

@@ -1,5 +1,6 @@
 //! The canonical execution: one run in a fixed order, without time. Agents step in turn, each until it blocks. Flights land,
-//! oldest first, when no agent can step, or all of them before agents step (`Landing`).
+//! oldest first, when no agent can step, or all of them before agents step (`Landing`). Those that only fill registers of a
+//! compiled kernel land at once.
 //!
 //! This run decides for all schedules if every arrival belongs to one phase in every schedule (Weft's theorem, applied
 //! to mbarriers, groups and counters). It then ends or hangs as all others do, and happens-before shows all of their
@@ -273,7 +274,14 @@ impl<'p> CanonicalRun<'p> {
             Step::Performed { effect, pc, .. } => {
                 self.moved = true;
                 let waited = self.blocked[agent as usize].take().is_some();
-                self.flying.extend(effect.flights());
+                for f in effect.flights() {
+                    if self.world.lands_at_once(f) {
+                        observer(&self.world, Event::Land(f));
+                        self.world.land(f, &mut ());
+                    } else {
+                        self.flying.push_back(f);
+                    }
+                }
                 let last = matches!(effect, StepEffect::Rendezvous { last: true });
                 // An agent that completes a rendezvous without waiting yields, so that the same agent is last in every
                 // round.

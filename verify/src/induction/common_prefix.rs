@@ -170,10 +170,25 @@ impl<'p> SharedPrefix<'p> {
         'p: 'q,
     {
         let mut runs: Vec<CanonicalRun<'q>> = self.marks[0].runs.runs.clone();
-        let by = |of: &Vec<&'q Program>| -> Vec<(usize, &'q Program)> {
-            of.iter().enumerate().map(|(i, prog)| (i % self.runs(), *prog)).collect()
-        };
-        all.iter().map(|of| self.log.shared_extent(&mut runs, &by(of))).collect()
+        all.iter().map(|of| self.log.shared_extent(&mut runs, &self.by_run(of), usize::MAX)).collect()
+    }
+
+    /// The first of the least of [`SharedPrefix::shared_extents`].
+    fn least_shared_extent<'q>(&self, all: &[Vec<&'q Program>]) -> Option<SharedExtent>
+    where
+        'p: 'q,
+    {
+        let mut runs: Vec<CanonicalRun<'q>> = self.marks[0].runs.runs.clone();
+        all.iter().fold(None, |least: Option<SharedExtent>, of| {
+            let most = least.map_or(usize::MAX, |least| least.mark);
+            let extent = self.log.shared_extent(&mut runs, &self.by_run(of), most);
+            least.filter(|least| least.mark <= extent.mark).or(Some(extent))
+        })
+    }
+
+    /// The run that each kernel of a list follows, and the kernel.
+    fn by_run<'q>(&self, of: &[&'q Program]) -> Vec<(usize, &'q Program)> {
+        of.iter().enumerate().map(|(i, prog)| (i % self.runs(), *prog)).collect()
     }
 
     /// Whether the states at two marks are equal up to a shift.
@@ -194,7 +209,7 @@ impl<'p> SharedPrefix<'p> {
             launch_values_agree(of, &self.marks[0].runs.conditions)?;
         }
         // The list with the fewest outer iterations decides.
-        let least = self.shared_extents(all).into_iter().min_by_key(|upto| upto.mark).ok_or("none")?;
+        let least = self.least_shared_extent(all).ok_or("none")?;
         let why = || uneven(self.programs()[0], least.at);
         let behind = |mark: usize| (mark..=least.mark).find(|other| self.iterations(mark, *other) == turns as i64);
         let pairs = (0..=least.mark).rev().filter_map(|mark| Some((mark, behind(mark)?)));

@@ -134,8 +134,13 @@ impl Log {
 
     /// The last mark up to which other kernels make the same steps as the runs, and agree in all steps that the runs
     /// make together (`shift_invariance`). Each kernel in `by` replaces that of one of the runs; `runs` evaluate what
-    /// another kernel does.
-    pub(crate) fn shared_extent<'p>(&self, runs: &mut [CanonicalRun<'p>], by: &[(usize, &'p Program)]) -> SharedExtent {
+    /// another kernel does. Differences behind the mark `most` are not searched.
+    pub(crate) fn shared_extent<'p>(
+        &self,
+        runs: &mut [CanonicalRun<'p>],
+        by: &[(usize, &'p Program)],
+        most: usize,
+    ) -> SharedExtent {
         let fits = |(run, prog): &(usize, &Program)| {
             let own = runs[*run].world.program();
             let instructions = self.differing[*run].iter().zip(&self.read[*run]);
@@ -156,7 +161,8 @@ impl Log {
                 || lists.len() == by.len()
                     && shift_invariance::decided(&lists, &mut shift_invariance::Conditions::default())
         };
-        match self.notes.iter().find(|note| !alike(note)) {
+        let searched = self.notes.iter().take_while(|note| note.marks - 1 < most);
+        match searched.into_iter().find(|note| !alike(note)) {
             Some(note) => SharedExtent { mark: note.marks - 1, at: note.steps[0].to.as_ref().map(|(pc, _)| *pc) },
             None => SharedExtent { mark: self.marks - 1, at: None },
         }

@@ -23,7 +23,7 @@ use crate::symbolic::{Arena, Atom, Facts, Node, Op, Term};
 use super::merge::{Merged, MergedKind, Set, each_term};
 use super::shared::Shared;
 
-use terms::{MOST, Product, Rules, rewritten, within};
+use terms::{MOST, Product, Rewritten, Rules, rewritten, within};
 
 /// The largest number of values of a sequence.
 const LONGEST: usize = 64;
@@ -94,15 +94,12 @@ fn find(s: &mut Shared<'_>, list: &[Merged], facts: &Facts, products: &mut Vec<P
 /// under a condition has none.
 fn ends(s: &mut Shared<'_>, body: &[Merged], warps: Set) -> BTreeMap<u32, Term> {
     let mut now: BTreeMap<u32, Term> = BTreeMap::new();
-    let mut lost = Vec::new();
+    let (mut with, mut lost) = (FxHashMap::default(), Vec::new());
     for n in body {
         match &n.kind {
             MergedKind::Set(v, t) => {
-                let mut with = FxHashMap::default();
-                for (v, t) in &now {
-                    with.insert(s.arena.atom(Atom::Var(*v)), *t);
-                }
                 let t = s.arena.replace(*t, &with, &mut FxHashMap::default());
+                with.insert(s.arena.atom(Atom::Var(*v)), t);
                 // Some warps set no value, or another.
                 if n.warps != warps || now.contains_key(v) {
                     lost.push(*v);
@@ -237,19 +234,21 @@ fn decided(a: &mut Arena, t: Term, facts: &Facts) -> Term {
 fn list(s: &mut Shared<'_>, nodes: Vec<Merged>, facts: &Facts, rules: &Rules) -> Vec<Merged> {
     let mut all = rules.clone();
     let mut out: Vec<Merged> = Vec::new();
+    // The rules for these warps, until a rule changes.
+    let mut current: Option<(Set, Rules, Rewritten)> = None;
     for n in nodes {
         let (at, part, warps) = (n.at, n.part, n.warps);
-        if matches!(n.kind, MergedKind::For(..)) {
-            all.forget(&n);
+        let repeats = matches!(n.kind, MergedKind::For(..));
+        if repeats && all.forget(&n) {
+            current = None;
         }
-        let rules = all.of(warps);
-        if !matches!(n.kind, MergedKind::For(..)) {
-            all.forget(&n);
-        }
+        let known = current.take().filter(|(of, ..)| *of == warps);
+        let (_, rules, mut memo) = known.unwrap_or_else(|| (warps, all.of(warps), Rewritten::default()));
+        let changes = !repeats && all.forget(&n);
         let kind = match n.kind {
             MergedKind::If(c, a, b) => {
                 let (yes, no) = sides(s, c, facts);
-                let c = rewritten(s, c, &rules, facts);
+                let c = rewritten(s, c, &rules, facts, &mut memo);
                 let (a, b) = (list(s, a, &yes, &rules), list(s, b, &no, &rules));
                 MergedKind::If(c, a, b)
             }
@@ -261,17 +260,18 @@ fn list(s: &mut Shared<'_>, nodes: Vec<Merged>, facts: &Facts, rules: &Rules) ->
                     all.later.push((warps, Box::new(behind)));
                     continue;
                 }
-                let count = rewritten(s, count, &rules, facts);
+                let count = rewritten(s, count, &rules, facts, &mut memo);
                 MergedKind::For(h, count, list(s, body, facts, &rules))
             }
-            MergedKind::Set(v, t) => MergedKind::Set(v, rewritten(s, t, &rules, facts)),
+            MergedKind::Set(v, t) => MergedKind::Set(v, rewritten(s, t, &rules, facts, &mut memo)),
             MergedKind::Op(ops) => {
-                let mut f = |e| super::effects_of::map_effect(e, &mut |t| rewritten(s, t, &rules, facts));
+                let mut f = |e| super::effects_of::map_effect(e, &mut |t| rewritten(s, t, &rules, facts, &mut memo));
                 MergedKind::Op(ops.into_iter().map(|(w, l, e)| (w, l, f(e))).collect())
             }
             MergedKind::End => MergedKind::End,
         };
         out.push(Merged { at, part, warps, kind });
+        current = (!changes).then_some((warps, rules, memo));
     }
     out
 }

@@ -49,14 +49,16 @@ impl Rules {
         }
     }
 
-    /// Forgets what is known of variables that nodes set.
-    pub(super) fn forget(&mut self, n: &Merged) {
+    /// Forgets what is known of variables that nodes set. Returns whether anything was.
+    pub(super) fn forget(&mut self, n: &Merged) -> bool {
+        let mut any = false;
         super::super::data::each_set(std::slice::from_ref(n), &mut |v, _| {
-            self.wraps.remove(&v);
+            any |= self.wraps.remove(&v).is_some();
             for (_, r) in &mut self.later {
-                r.wraps.remove(&v);
+                any |= r.wraps.remove(&v).is_some();
             }
         });
+        any
     }
 }
 
@@ -105,13 +107,15 @@ fn at_least(a: &mut Arena, p: Product, c: i64) -> Option<Term> {
     Some(a.both(one, any))
 }
 
+/// Terms that were rewritten by the same rules, under the same facts.
+pub(super) type Rewritten = FxHashMap<Term, Term>;
+
 /// A term that follows the rules.
-pub(super) fn rewritten(s: &mut Shared<'_>, t: Term, rules: &Rules, facts: &Facts) -> Term {
-    let mut memo = FxHashMap::default();
-    anew(&mut s.arena, t, rules, facts, &mut memo)
+pub(super) fn rewritten(s: &mut Shared<'_>, t: Term, rules: &Rules, facts: &Facts, memo: &mut Rewritten) -> Term {
+    anew(&mut s.arena, t, rules, facts, memo)
 }
 
-fn anew(a: &mut Arena, t: Term, rules: &Rules, facts: &Facts, memo: &mut FxHashMap<Term, Term>) -> Term {
+fn anew(a: &mut Arena, t: Term, rules: &Rules, facts: &Facts, memo: &mut Rewritten) -> Term {
     if let Some(x) = memo.get(&t) {
         return *x;
     }
