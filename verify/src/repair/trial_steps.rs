@@ -88,12 +88,13 @@ kernel t(tiles = 3)
       arrive empty[i % 2]
 ";
         let none = BTreeMap::new();
-        let program = Text::read("t.pipe", text).compile_symbolic(&Inputs { set: &none, cores: None }).unwrap();
-        let rules = warpline_sim::engine::rules(&warpline_models::embedded("h200").unwrap());
-        let violation = verify(&program, rules, Options::default()).violation.unwrap();
+        let program = Text::read("t.pipe", text).compile_symbolic(&Inputs { set: &none, cores: None });
+        let program = program.expect("a kernel");
+        let rules = warpline_sim::engine::rules(&warpline_models::embedded("h200").expect("a machine"));
+        let violation = verify(&program, rules, Options::default()).violation.expect("a fault");
         let options = Options { max_steps, ..Options::default() };
-        let trips = crate::Trips::find(&program).unwrap();
-        let broken = trips.at(violation.trips.unwrap()).unwrap().bind();
+        let trips = crate::Trips::find(&program).expect("a trip count");
+        let broken = violation.trips.and_then(|n| trips.at(n)).expect("the faulty kernel").bind();
         let steps = &mut TrialSteps::of(&options);
         suggest((&program, &broken), rules, options, &violation, &[], &|_| true, steps)
     }
