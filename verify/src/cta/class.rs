@@ -1,28 +1,26 @@
 //! All trip counts of one CTA class: base cases, and an induction for each region of trip counts.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
 
 use crate::certificate::{DecidedCell, TripRegion};
+use crate::cta::base_cases::{Grids, SIDE_BY_SIDE, base_cases, smaller_grids};
 use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::{Job, Landing};
 use crate::induction::carry_over::OTHER_GRID;
 use crate::induction::carry_over::{Failure, Region};
-use crate::induction::grid_size::{SizeReads, size_reads};
+use crate::induction::grid_size::size_reads;
 use crate::induction::loop_counter::grown;
-use crate::prove::{Stop, every_class};
+use crate::prove::Stop;
 use crate::{
     AtTrips, AtTurns, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
     induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
 };
 
-/// Base cases that are run side by side.
-const SIDE_BY_SIDE: usize = 4;
 /// Trip counts tried one by one before anything else, so that a fault is shown at its smallest.
-const SHORT: i64 = 12;
+pub(super) const SHORT: i64 = 12;
 /// Trip counts that run where no proof covers all.
 const TRIED: i64 = 40;
 /// Largest number of regions.
@@ -186,55 +184,6 @@ pub(crate) fn evenly(
 /// Trip counts up to which all given outer iterations run before those of every number are decided.
 const FEW_TRIPS: i64 = 2;
 
-/// The grids of base cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Grids {
-    /// All have the given grid.
-    Given,
-    /// Some have another one.
-    Other,
-}
-
-/// Runs trip counts one by one.
-fn base_cases(
-    run: &ClassRun<'_>,
-    (at, turned): (AtTrips<'_>, Option<AtTurns<'_>>),
-    class: &str,
-    v: &mut Verdict,
-    all: std::ops::RangeInclusive<i64>,
-) -> Result<Grids, Stop> {
-    let of = |n: &i64| {
-        let prog = at(*n).filter(|prog| run.has_given_grid(prog))?;
-        // The grid says how many turns these are; a fault is shown at the fewest.
-        let other = prog.hands_out() && (turned.is_some() || prog.grid.len() != run.given.grid.len());
-        let turns = other.then(|| prog.grid.len() - run.cluster);
-        Some((Place { trips: Some(*n), turns, jobs: None }, prog))
-    };
-    let all: Vec<i64> = all.collect();
-    let mut grids = Grids::Given;
-    for few in all.chunks(SIDE_BY_SIDE) {
-        for (n, prog) in few.iter().filter_map(|n| Some((*n, at(*n)?))).filter(|(_, prog)| !run.has_given_grid(prog)) {
-            grids = Grids::Other;
-            if run.other_grids {
-                let place = Place { trips: Some(n), ..Place::default() };
-                every_class(&prog, (run.rules, run.budget), run.options, place, v)?;
-            }
-        }
-        for (place, prog, case) in run.cases(few, of) {
-            let taken = run.taken_case(v, &prog, case, place, class);
-            let handed = turned.filter(|_| prog.hands_out());
-            if let (Some(turned), Some(all), Err(Stop::Outcome(_))) = (handed, place.turns, &taken) {
-                let n = place.trips.unwrap_or(0);
-                for (t, prog) in (1..all).filter_map(|t| Some((t, turned(n, t)?))) {
-                    run.check(v, &prog, Place { turns: Some(t), ..place }, class)?;
-                }
-            }
-            taken?;
-        }
-    }
-    Ok(grids)
-}
-
 /// Decides the regions of trip counts in ascending order. Returns the last decided trip count and the reason why no
 /// more were decided, if any are left.
 ///
@@ -383,34 +332,6 @@ fn every_turn(
         (Some((a, b)), Some(jobs)) => Ok(Ok(smaller_grids(run, jobs, size_reads(&a, &b), v)?)),
         _ => Ok(Ok(None)),
     }
-}
-
-/// Runs launches of fewer jobs than CTAs, which have a smaller grid, if the code reads its size. Returns why they are
-/// not decided, if they are not.
-fn smaller_grids(
-    run: &ClassRun<'_>,
-    jobs: AtTurns<'_>,
-    reads: SizeReads,
-    v: &mut Verdict,
-) -> Result<Option<String>, Stop> {
-    let ctas = run.given.grid.len();
-    let smaller = |n: i64, j: i64| jobs(n, j).filter(|prog| !run.has_given_grid(prog));
-    if reads == SizeReads::Steps || smaller(UNEVEN.0, 1).is_none() {
-        return Ok(None);
-    }
-    let some = BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]);
-    for n in 0..=run.options.max_trips.min(SHORT) {
-        for (j, prog) in some.range(1..ctas).filter_map(|j| Some((*j, smaller(n, *j)?))) {
-            let place = Place { trips: Some(n), turns: None, jobs: Some(j) };
-            every_class(&prog, (run.rules, run.budget), run.options, place, v)?;
-        }
-    }
-    Ok(match reads {
-        SizeReads::Decides(line) => Some(format!(
-            "line {line} reads the number of jobs, and not all launches of fewer jobs than CTAs were checked"
-        )),
-        SizeReads::Steps | SizeReads::Sum(_) => None,
-    })
 }
 
 /// Runs more outer iterations where no induction over them holds: enough for all numbers to recur. A fault in one of
