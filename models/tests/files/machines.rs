@@ -201,6 +201,7 @@ fn absence_is_a_fact() {
         ("memory.dram_busy", &["h100", "h200"]),
         ("memory.dram_queue", &["h100", "h200"]),
         ("memory.l2_settling", &["h100", "h200"]),
+        ("memory.l2_queue", &["h100", "h200"]),
         ("sync.fence_gpu", &["h100", "h200"]),
         ("sync.fence_atomic", &["h100", "h200"]),
     ];
