@@ -489,7 +489,9 @@ mod tests {
         // Where two clusters of a core ask for parts of lines, half of the neighbors ask for the same part.
         let parts = Merging { split: 0.5, ..merging(1.0) };
         let mut crowd = Crowd::at(0);
-        [0, 1].map(|id| crowd.add(id, 132, 16, false));
+        for id in 0..2 {
+            crowd.add(id, 132, 16, false);
+        }
         assert_eq!(parts.lookups(&crowd, InStep, true), 1.5);
     }
 }
