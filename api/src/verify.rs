@@ -268,18 +268,17 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
         let allowed = |p: &Program| warpline_sim::engine::admit(p, &subject.machine).is_ok();
         let (suggested, repair) = match fault.filter(|_| options.suggest) {
             Some((x, p)) => {
-                let limits = options.limits();
-                let steps = &mut TrialSteps::of(&limits);
-                let missing = repair::add_missing(&subject, p, x, (limits, steps));
+                let steps = &mut TrialSteps::of(options.limits());
+                let missing = repair::add_missing(&subject, p, x, steps);
                 let (suggested, repair) = missing.map_or((None, None), |(s, r)| (Some(s), Some(r)));
                 let mut suggested = suggested.unwrap_or_else(|| {
                     let values = one_stage_more(&subject);
-                    warpline_verify::suggest((subject.symbolic(), p), rules, limits, x, &values, &allowed, steps)
+                    warpline_verify::suggest((subject.symbolic(), p), rules, x, &values, &allowed, steps)
                 });
                 let last = if suggested.found.is_some() {
                     None
                 } else {
-                    repair::last(&subject, p, x, (limits, steps)).map(|(last, repair)| {
+                    repair::last(&subject, p, x, steps).map(|(last, repair)| {
                         suggested = RepairReport { tried: suggested.tried + last.tried, ..last };
                         repair
                     })
@@ -287,7 +286,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
                 let found = suggested.found.as_ref();
                 let repair = repair.or(last).or_else(|| {
                     // The change holds already; its text is verified with steps of its own.
-                    repair::spelled(&subject, p, found?, (limits, &mut TrialSteps::of(&limits)))
+                    repair::spelled(&subject, p, found?, &mut TrialSteps::of(options.limits()))
                 });
                 (Some(suggested), repair)
             }

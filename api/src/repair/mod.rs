@@ -14,7 +14,7 @@ mod missing;
 mod spelled;
 
 use warpline_sim::ir::Program;
-use warpline_verify::{Options, Outcome, RepairReport, Suggestion, TrialSteps, Violation};
+use warpline_verify::{Outcome, RepairReport, Suggestion, TrialSteps, Violation};
 
 use crate::load::Subject;
 
@@ -45,9 +45,9 @@ pub(crate) fn add_missing(
     subject: &Subject,
     broken: &Program,
     x: &Violation,
-    limits: (Options, &mut TrialSteps),
+    steps: &mut TrialSteps,
 ) -> Option<(RepairReport, Repair)> {
-    first_that_holds(subject, missing::attempts(kernel_text(subject)?, broken, x), limits)
+    first_that_holds(subject, missing::attempts(kernel_text(subject)?, broken, x), steps)
 }
 
 /// A statement or a memory order that is tried after the verifier's changes.
@@ -55,9 +55,9 @@ pub(crate) fn last(
     subject: &Subject,
     broken: &Program,
     x: &Violation,
-    limits: (Options, &mut TrialSteps),
+    steps: &mut TrialSteps,
 ) -> Option<(RepairReport, Repair)> {
-    first_that_holds(subject, last::attempts(kernel_text(subject)?, broken, x), limits)
+    first_that_holds(subject, last::attempts(kernel_text(subject)?, broken, x), steps)
 }
 
 /// The text that a repair may change; `None` for a compiled kernel.
@@ -69,11 +69,11 @@ fn kernel_text(subject: &Subject) -> Option<&str> {
 fn first_that_holds(
     subject: &Subject,
     attempts: Vec<Attempt>,
-    (options, steps): (Options, &mut TrialSteps),
+    steps: &mut TrialSteps,
 ) -> Option<(RepairReport, Repair)> {
     let mut bounded = None;
     for (i, attempt) in attempts.into_iter().take(TRIED).enumerate() {
-        let Some(repair) = tried(subject, attempt.text, (options, steps)) else { continue };
+        let Some(repair) = tried(subject, attempt.text, steps) else { continue };
         let found = Suggestion { words: attempt.words, outcome: repair.outcome.clone(), edits: Vec::new() };
         let suggested = RepairReport { found: Some(found), tried: i + 1, limited: false };
         if repair.outcome == Outcome::Proved {
@@ -89,14 +89,14 @@ pub(crate) fn spelled(
     subject: &Subject,
     broken: &Program,
     found: &Suggestion,
-    (options, steps): (Options, &mut TrialSteps),
+    steps: &mut TrialSteps,
 ) -> Option<Repair> {
     let attempts = spelled::attempts(kernel_text(subject)?, broken, found);
-    attempts.into_iter().take(TRIED).find_map(|text| tried(subject, text, (options, steps)))
+    attempts.into_iter().take(TRIED).find_map(|text| tried(subject, text, steps))
 }
 
 /// The repair with a new text, if the kernel then holds. `None` also where no steps are left.
-fn tried(subject: &Subject, text: String, (options, steps): (Options, &mut TrialSteps)) -> Option<Repair> {
+fn tried(subject: &Subject, text: String, steps: &mut TrialSteps) -> Option<Repair> {
     if !steps.remain() {
         return None;
     }
@@ -105,7 +105,7 @@ fn tried(subject: &Subject, text: String, (options, steps): (Options, &mut Trial
     if warpline_sim::engine::admit(&new.program, &new.machine).is_err() {
         return None;
     }
-    let verdict = steps.verify(new.symbolic(), new.rules(), options)?;
+    let verdict = steps.verify(new.symbolic(), new.rules())?;
     if !verdict.holds() {
         return None;
     }

@@ -116,7 +116,7 @@ fn of_the_clock(s: &mut String, c: &Clock, times: &Times) {
     for (name, line, fixed) in &c.sets {
         let _ = writeln!(s, "| {name} | {} | {} | {} |", line.n, cell(line), cell(fixed));
     }
-    *s += "\nAnd of the time in microseconds, for every fourth row, with nothing measured as an input but in the first column: the simulator finds the share, and with \
+    *s += "\nAnd of the time in microseconds, for every fourth row. Only the first column has a measured input. In the others the simulator finds the share, and with \
           `--clock sustained` the clock at which the line gives that clock back.\n\n\
           | rows | of them | at the row's clock | `--clock sustained` | one number |\n|---|---|---|---|---|\n";
     for (name, [own, found, fixed]) in times {

@@ -8,6 +8,7 @@ mod exported;
 mod flags;
 mod global;
 mod global_stores;
+mod grids;
 mod lanes;
 mod language;
 mod limits;

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::cta::class::{SHORT, UNEVEN};
 use crate::cta::class_run::ClassRun;
 use crate::induction::grid_size::SizeReads;
+use crate::induction::row_classes::UNEVEN;
 use crate::prove::{Stop, every_class};
 use crate::{AtTrips, AtTurns, Place, Verdict};
 
+/// Trip counts tried one by one before anything else, so that a fault is shown at its smallest.
+pub(super) const SHORT: i64 = 12;
 /// Base cases that are run side by side.
 pub(super) const SIDE_BY_SIDE: usize = 4;
 

@@ -6,21 +6,19 @@ use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
 
 use crate::certificate::{DecidedCell, TripRegion};
-use crate::cta::base_cases::{Grids, SIDE_BY_SIDE, base_cases, smaller_grids};
+use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids};
 use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::{Job, Landing};
-use crate::induction::carry_over::OTHER_GRID;
-use crate::induction::carry_over::{Failure, Region};
+use crate::induction::carry_over::{Failure, OTHER_GRID, Region};
 use crate::induction::grid_size::size_reads;
 use crate::induction::loop_counter::grown;
+use crate::induction::row_classes::UNEVEN;
 use crate::prove::Stop;
 use crate::{
     AtTrips, AtTurns, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
     induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
 };
 
-/// Trip counts tried one by one before anything else, so that a fault is shown at its smallest.
-pub(super) const SHORT: i64 = 12;
 /// Trip counts that run where no proof covers all.
 const TRIED: i64 = 40;
 /// Largest number of regions.
@@ -353,10 +351,6 @@ fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict
     }
     Ok(())
 }
-
-/// Trip count and number of outer iterations of the kernel whose text is searched for differences between CTAs of a
-/// row.
-pub(crate) const UNEVEN: (i64, i64) = (6, 2);
 
 /// A loop around the main loop whose trip count follows from the given values and is not varied.
 fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {

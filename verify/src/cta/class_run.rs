@@ -11,6 +11,12 @@ use crate::execution::canonical::{self, Job, Landing, RunResult};
 use crate::prove::Stop;
 use crate::{Options, Place, Verdict, take};
 
+/// Whether the classes of a kernel are those of the given one: both have one grid. A kernel to which tiles are handed out
+/// has one class, whatever its grid.
+pub(crate) fn same_classes(given: &Program, prog: &Program) -> bool {
+    prog.hands_out() || prog.grid == given.grid
+}
+
 /// The kernel to run, the CTA class, and the settings of runs.
 #[derive(Clone)]
 pub(crate) struct ClassRun<'a> {
@@ -57,10 +63,9 @@ impl<'a> ClassRun<'a> {
         }
     }
 
-    /// Whether a kernel has the given grid, whose classes are decided. A kernel to which tiles are handed out has one
-    /// class, whatever its grid.
+    /// Whether a kernel has the given grid, whose classes are decided.
     pub(crate) fn has_given_grid(&self, prog: &Program) -> bool {
-        prog.hands_out() || prog.grid == self.given.grid
+        same_classes(self.given, prog)
     }
 
     /// A run of the representative alone, for comparison with another run.

@@ -18,6 +18,10 @@ use crate::induction::refined_indices::refine;
 use crate::induction::shift_invariance;
 use warpline_sim::ir::{ExprUse, each};
 
+/// Trip count and number of outer iterations of the kernel whose text is searched for differences between CTAs of a
+/// row.
+pub(crate) const UNEVEN: (i64, i64) = (6, 2);
+
 /// The gain of a variable at an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Gain {

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, Unary, each};
 
-use crate::cta::class::UNEVEN;
 use crate::induction::grid_size::{SizeReads, size_reads};
 use crate::induction::loop_counter::step_of;
+use crate::induction::row_classes::UNEVEN;
 use crate::induction::while_loops;
 
 /// A symbol that sets the trip count of the outer loop: the value `value + (turns * step - bound) * den` gives `turns`

@@ -62,9 +62,11 @@ pub struct RepairReport {
 const TRIED: usize = 1500;
 /// Largest number of clean changes that are verified.
 const VERIFIED: usize = 32;
-/// Number of changes that run, and number of changes that are verified, at a time. The numbers are fixed, so that the
-/// result does not depend on the number of threads.
-const AT_ONCE: (usize, usize) = (64, 4);
+/// Number of changes that run at a time. The number is fixed, so that the result does not depend on the number of
+/// threads.
+const RUN_AT_ONCE: usize = 64;
+/// Number of changes that are verified at a time, fixed for the same reason.
+const VERIFIED_AT_ONCE: usize = 4;
 
 /// One change and the kernel that it makes.
 enum Candidate<'a> {
@@ -77,7 +79,6 @@ enum Candidate<'a> {
 pub fn suggest(
     (given, broken): (&Program, &Program),
     rules: Rules,
-    options: Options,
     violation: &Violation,
     values: &[Value],
     allowed: Allowed<'_>,
@@ -90,7 +91,7 @@ pub fn suggest(
     all.splice(small..small, values.iter().map(Candidate::Value));
     let mut limited = all.len() > TRIED;
     all.truncate(TRIED);
-    let in_a_run = steps.of_a_run(options);
+    let in_a_run = steps.of_a_run();
     let once = |p: &Program| {
         let (cluster, budget) = (violation.cluster, &Budget::new(&in_a_run));
         let clean = clean(CanonicalRun::new(ClassRun::of_cluster(p, rules, cluster, in_a_run, budget).job(p)));
@@ -109,7 +110,7 @@ pub fn suggest(
         p.map_or((false, 0), |p| once(&p))
     };
     let (mut tried, mut left) = (0, Vec::new());
-    for some in all.chunks(AT_ONCE.0) {
+    for some in all.chunks(RUN_AT_ONCE) {
         if !steps.remain() {
             limited = true;
             break;
@@ -136,8 +137,8 @@ pub fn suggest(
         Some((Suggestion { words, outcome: verdict.outcome, edits }, used))
     };
     let mut bounded = None;
-    for some in left.chunks(AT_ONCE.1).take(VERIFIED / AT_ONCE.1) {
-        let Some(limits) = steps.of_a_proof(options) else {
+    for some in left.chunks(VERIFIED_AT_ONCE).take(VERIFIED / VERIFIED_AT_ONCE) {
+        let Some(limits) = steps.of_a_proof() else {
             limited = true;
             break;
         };

@@ -11,6 +11,7 @@ use crate::{Options, Verdict, counted};
 /// The steps of agents that a search for repairs may still take, in all of its trials together.
 #[derive(Clone, Debug)]
 pub struct TrialSteps {
+    options: Options,
     left: u64,
 }
 
@@ -23,8 +24,8 @@ impl TrialSteps {
     const RUN: u64 = 200_000;
 
     /// The steps of one search within the limits of a verification.
-    pub fn of(options: &Options) -> TrialSteps {
-        TrialSteps { left: options.max_steps.min(Self::ALL) }
+    pub fn of(options: Options) -> TrialSteps {
+        TrialSteps { options, left: options.max_steps.min(Self::ALL) }
     }
 
     /// Whether another trial may start.
@@ -33,8 +34,8 @@ impl TrialSteps {
     }
 
     /// Verifies a changed kernel. `None` where no steps are left.
-    pub fn verify(&mut self, program: &Program, rules: Rules, options: Options) -> Option<Verdict> {
-        let (verdict, used) = counted(program, rules, self.of_a_proof(options)?);
+    pub fn verify(&mut self, program: &Program, rules: Rules) -> Option<Verdict> {
+        let (verdict, used) = counted(program, rules, self.of_a_proof()?);
         self.take(used);
         Some(verdict)
     }
@@ -45,13 +46,17 @@ impl TrialSteps {
     }
 
     /// The limits of one proof. `None` where no steps are left.
-    pub(super) fn of_a_proof(&self, options: Options) -> Option<Options> {
-        self.remain().then(|| Options { max_steps: options.max_steps.min(Self::PROOF), ..options })
+    pub(super) fn of_a_proof(&self) -> Option<Options> {
+        self.remain().then(|| self.at_most(Self::PROOF))
     }
 
     /// The limits of one run.
-    pub(super) fn of_a_run(&self, options: Options) -> Options {
-        Options { max_steps: options.max_steps.min(Self::RUN), ..options }
+    pub(super) fn of_a_run(&self) -> Options {
+        self.at_most(Self::RUN)
+    }
+
+    fn at_most(&self, steps: u64) -> Options {
+        Options { max_steps: self.options.max_steps.min(steps), ..self.options }
     }
 }
 
@@ -95,8 +100,8 @@ kernel t(tiles = 3)
         let options = Options { max_steps, ..Options::default() };
         let trips = crate::Trips::find(&program).expect("a trip count");
         let broken = violation.trips.and_then(|n| trips.at(n)).expect("the faulty kernel").bind();
-        let steps = &mut TrialSteps::of(&options);
-        suggest((&program, &broken), rules, options, &violation, &[], &|_| true, steps)
+        let steps = &mut TrialSteps::of(options);
+        suggest((&program, &broken), rules, &violation, &[], &|_| true, steps)
     }
 
     #[test]

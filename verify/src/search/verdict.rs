@@ -5,7 +5,9 @@ use warpline_sim::protocol::{AgentId, Rules, World};
 use warpline_sim::report::Waiting;
 
 use crate::cta::cells::{self, Class};
+use crate::cta::class_run::same_classes;
 use crate::execution::adversarial::{AdversarialRun, FailedRun};
+use crate::induction::carry_over::OTHER_GRID;
 use crate::search::{Move, SearchReport, SearchResult, Settings, search, search_every};
 use crate::{AtTrips, Outcome, Verdict, Violation, prove, registers};
 
@@ -25,6 +27,13 @@ pub(crate) fn decide(
     classes: &[Class],
     v: &mut Verdict,
 ) -> Outcome {
+    // The classes are those of the given grid.
+    let one_grid = |at: &AtTrips<'_>| (0..=SHORT).filter_map(at).all(|prog| same_classes(given, &prog));
+    let (at, fixed) = match at {
+        Some(at) if one_grid(&at) => (Some(at), ""),
+        Some(_) => (None, OTHER_GRID),
+        None => (None, "no parameter of the kernel sets the trip count of a main loop"),
+    };
     let mut trips = at.map(|_| (0, None));
     let mut why = UNSEEN.to_string();
     v.searched = Some(0);
@@ -37,7 +46,7 @@ pub(crate) fn decide(
             }
             Some(searched) => searched,
             None => {
-                why = format!("no parameter of the kernel sets the trip count of a main loop; and {UNSEEN}");
+                why = format!("{fixed}; and {UNSEEN}");
                 search(given, rules, class.id, settings)
             }
         };

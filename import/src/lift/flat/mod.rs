@@ -248,7 +248,7 @@ fn list(s: &mut Shared<'_>, nodes: Vec<Merged>, facts: &Facts, rules: &Rules) ->
         let kind = match n.kind {
             MergedKind::If(c, a, b) => {
                 let (yes, no) = sides(s, c, facts);
-                let c = rewritten(s, c, &rules, facts, &mut memo);
+                let c = rewritten(&mut s.arena, c, &rules, facts, &mut memo);
                 let (a, b) = (list(s, a, &yes, &rules), list(s, b, &no, &rules));
                 MergedKind::If(c, a, b)
             }
@@ -260,12 +260,13 @@ fn list(s: &mut Shared<'_>, nodes: Vec<Merged>, facts: &Facts, rules: &Rules) ->
                     all.later.push((warps, Box::new(behind)));
                     continue;
                 }
-                let count = rewritten(s, count, &rules, facts, &mut memo);
+                let count = rewritten(&mut s.arena, count, &rules, facts, &mut memo);
                 MergedKind::For(h, count, list(s, body, facts, &rules))
             }
-            MergedKind::Set(v, t) => MergedKind::Set(v, rewritten(s, t, &rules, facts, &mut memo)),
+            MergedKind::Set(v, t) => MergedKind::Set(v, rewritten(&mut s.arena, t, &rules, facts, &mut memo)),
             MergedKind::Op(ops) => {
-                let mut f = |e| super::effects_of::map_effect(e, &mut |t| rewritten(s, t, &rules, facts, &mut memo));
+                let mut f =
+                    |e| super::effects_of::map_effect(e, &mut |t| rewritten(&mut s.arena, t, &rules, facts, &mut memo));
                 MergedKind::Op(ops.into_iter().map(|(w, l, e)| (w, l, f(e))).collect())
             }
             MergedKind::End => MergedKind::End,

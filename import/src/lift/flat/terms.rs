@@ -8,7 +8,6 @@ use crate::symbolic::Atom;
 use crate::symbolic::{Arena, Facts, Node, Op, Term};
 
 use super::super::merge::{Merged, Set};
-use super::super::shared::Shared;
 
 /// The largest offset of a register or condition.
 pub(super) const MOST: i64 = 8;
@@ -111,11 +110,7 @@ fn at_least(a: &mut Arena, p: Product, c: i64) -> Option<Term> {
 pub(super) type Rewritten = FxHashMap<Term, Term>;
 
 /// A term that follows the rules.
-pub(super) fn rewritten(s: &mut Shared<'_>, t: Term, rules: &Rules, facts: &Facts, memo: &mut Rewritten) -> Term {
-    anew(&mut s.arena, t, rules, facts, memo)
-}
-
-fn anew(a: &mut Arena, t: Term, rules: &Rules, facts: &Facts, memo: &mut Rewritten) -> Term {
+pub(super) fn rewritten(a: &mut Arena, t: Term, rules: &Rules, facts: &Facts, memo: &mut Rewritten) -> Term {
     if let Some(x) = memo.get(&t) {
         return *x;
     }
@@ -132,18 +127,18 @@ fn anew(a: &mut Arena, t: Term, rules: &Rules, facts: &Facts, memo: &mut Rewritt
             Node::Sum(k, parts) => {
                 let mut all = a.int(k);
                 for (x, c) in parts.iter() {
-                    let x = anew(a, *x, rules, facts, memo);
+                    let x = rewritten(a, *x, rules, facts, memo);
                     let x = a.scale(x, *c);
                     all = a.add(all, x);
                 }
                 all
             }
             Node::Op(op, args) => {
-                let args: Vec<Term> = args.iter().map(|x| anew(a, *x, rules, facts, memo)).collect();
+                let args: Vec<Term> = args.iter().map(|x| rewritten(a, *x, rules, facts, memo)).collect();
                 a.op(op, &args)
             }
             Node::Table(i, first, cycle) => {
-                let i = anew(a, i, rules, facts, memo);
+                let i = rewritten(a, i, rules, facts, memo);
                 a.table(i, first.to_vec(), cycle.to_vec())
             }
         },
