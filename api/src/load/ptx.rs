@@ -77,8 +77,8 @@ pub struct CompiledKernel {
     pub declared_shared: u64,
     /// For a run, why the program lacks the instructions between operations of the protocol, if it does.
     pub untimed: Option<String>,
-    /// What the run takes from the disassembly, in words, if the request has one.
-    pub assembled: Option<String>,
+    /// For a run, what is known of the assembler's work, in words.
+    pub assembled: String,
 }
 
 /// Lifts the compiled kernel that a request names to a program.
@@ -101,7 +101,7 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     let found = entry_of(&module, file, entry)?;
     let launch = launch::launch(request, found)?;
     let mut launch = Launch { timed: request.bind_launch && launch.grid.is_some(), ..launch };
-    let assembled = if launch.timed { sass::with_sass(request, found, &mut launch)? } else { None };
+    let assembled = if launch.timed { sass::assembled(request, found, &mut launch)? } else { String::new() };
     let timed = launch.timed.then(|| lift::lift(&module, found, file, &text, &launch));
     let untimed = timed.as_ref().and_then(|t| t.as_ref().err().map(|e| format!("line {}: {}", e.line, e.message)));
     let lifted = match timed {
@@ -195,7 +195,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
             if machine.is_some() { "--machine named the machine" } else { "the machine is one of that target" };
         let charged = match &kernel.untimed {
             None => {
-                let schedule = kernel.assembled.as_deref().unwrap_or(UNKNOWN_SCHEDULE);
+                let schedule = &kernel.assembled;
                 format!("{CHARGED} {schedule} Races are not looked for: `verify` does that")
             }
             Some(why) => format!("{NOT_CHARGED} ({why})"),
@@ -276,9 +276,6 @@ pub fn kernel_text(request: &Request) -> Result<String, Error> {
 
 /// The source of the time of a compiled kernel.
 const CHARGED: &str = "Instructions are those of the PTX, by class, and addresses those of the launch.";
-
-/// What a run does not know without a disassembly.
-const UNKNOWN_SCHEDULE: &str = "The assembler's schedule and spills are not known.";
 
 /// Costs that the time of a compiled kernel does not contain where its instructions cannot be followed.
 const NOT_CHARGED: &str = "Only copies, waits, barriers, accesses to shared memory, `wgmma` and `tcgen05` have a time: instructions \

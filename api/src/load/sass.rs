@@ -1,6 +1,6 @@
-//! The disassembly (SASS) beside a compiled kernel: what a run takes from it.
+//! What the assembler does with a compiled kernel: from a disassembly (SASS), else estimated.
 
-use warpline_import::lift::Launch;
+use warpline_import::lift::{self, Launch};
 use warpline_import::ptx::Entry;
 use warpline_import::sass::{self, LoadOrder};
 use warpline_sim::diag::Diagnostic;
@@ -8,14 +8,15 @@ use warpline_sim::diag::Diagnostic;
 use crate::error::{Error, Sources};
 use crate::request::Request;
 
-/// Adds to a launch what the disassembly of a request says, and tells in words what that was; `None` without one.
+/// Adds to a launch what the assembler does with the kernel, and tells in words what that is and where it is from.
 ///
+/// Without a disassembly, only the order of loads is estimated, where the launch gives the registers of a thread.
 /// Registers that the launch gives count above those of the text.
 ///
 /// # Errors
 /// A file that cannot be read, that is no disassembly, or that lacks the kernel.
-pub(super) fn with_sass(request: &Request, entry: &Entry, launch: &mut Launch) -> Result<Option<String>, Error> {
-    let Some(path) = &request.sass else { return Ok(None) };
+pub(super) fn assembled(request: &Request, entry: &Entry, launch: &mut Launch) -> Result<String, Error> {
+    let Some(path) = &request.sass else { return Ok(estimated(entry, launch)) };
     let text = request.read(path)?;
     let name = path.display().to_string();
     let kernel = sass::read(&text, &entry.name).map_err(|e| {
@@ -41,5 +42,18 @@ pub(super) fn with_sass(request: &Request, entry: &Entry, launch: &mut Launch) -
         n => format!(" It has {n} accesses to spilled registers, which are not charged."),
     };
     let n = kernel.code.len();
-    Ok(Some(format!("From the {n} instructions of {name} come {registers} and {order}.{spills}")))
+    Ok(format!("From the {n} instructions of {name} come {registers} and {order}.{spills}"))
+}
+
+/// Adds the loads that have to wait for registers to a launch that gives their number.
+fn estimated(entry: &Entry, launch: &mut Launch) -> String {
+    let unknown = "The assembler's schedule and spills are not known.";
+    // An entry whose branches cannot be followed is refused elsewhere.
+    let order = launch.regs.and_then(|n| Some((n, lift::load_order(entry, n).ok()?)));
+    let Some((registers, order)) = order.filter(|(_, order)| !order.uses.is_empty()) else { return unknown.into() };
+    let later = order.uses.len();
+    launch.load_order = Some(order);
+    format!(
+        "{unknown} For {registers} registers of a thread, {later} of its loads wait until others are used (estimated)."
+    )
 }

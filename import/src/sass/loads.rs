@@ -43,7 +43,7 @@ fn by_use<T>(mut loads: Vec<Used<T>>) -> Vec<T> {
 }
 
 /// The loads of global memory of PTX, by position, in the order of their first uses.
-fn loads_by_use(entry: &Entry) -> Vec<usize> {
+pub(crate) fn loads_by_use(entry: &Entry) -> Vec<usize> {
     let mut loads: Vec<Used<usize>> = Vec::new();
     let mut pending = Loaded::default();
     for (at, i) in entry.code.iter().enumerate() {

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ptx::Error;
 
 pub use loads::LoadOrder;
+pub(crate) use loads::loads_by_use;
 
 /// A machine instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]

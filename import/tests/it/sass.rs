@@ -1,6 +1,7 @@
 //! What a run takes from a disassembly.
 
 use warpline_import::flow::Flow;
+use warpline_import::lift::load_order;
 use warpline_import::ptx::{self, Entry};
 use warpline_import::sass::{self, LoadOrder};
 
@@ -29,12 +30,15 @@ const NVDISASM: &str = "
         /*0070*/                   BRA `(.L_x_0);
 ";
 
-fn entry(body: &str) -> Entry {
-    let text = format!(
+fn entry_text(body: &str) -> String {
+    format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n.reqntid 32\n{{\n\t.reg .b32 %r<20>;\n\t\
          .reg .b64 %rd<3>;\n\t.reg .pred %p<2>;\n{body}\tret;\n}}\n"
-    );
-    ptx::read(&text).expect("PTX").entries.remove(0)
+    )
+}
+
+fn entry(body: &str) -> Entry {
+    ptx::read(&entry_text(body)).expect("PTX").entries.remove(0)
 }
 
 /// The uses before each load of `LOADS`, by the position of the load.
@@ -54,6 +58,34 @@ fn a_barrier_and_a_branch_target_begin_a_new_count() {
     assert_eq!(uses(&barrier), []);
     let target = NVDISASM.replace("        /*0040*/", ".L_x_1:\n        /*0040*/").replace("EXIT ;", "BRA `(.L_x_1) ;");
     assert_eq!(uses(&target), []);
+}
+
+/// `n` loads of four registers, from places that a register of 64 bits and a constant name, and the sum of all first words.
+fn loads(n: usize) -> Entry {
+    let load = |i: usize| {
+        let at = i * 4;
+        let registers = format!("%r{}, %r{}, %r{}, %r{}", at, at + 1, at + 2, at + 3);
+        format!("\tld.global.v4.b32 {{{registers}}}, [%rd1+{}];\n", at * 4)
+    };
+    let sum = |i: usize| format!("\tadd.s32 %r99, %r99, %r{};\n", i * 4);
+    let place = "\tmov.u32 %r98, %tid.x;\n\tmov.u32 %r99, %tid.y;\n\tmul.wide.s32 %rd1, %r98, 4;\n";
+    let store = "\tst.global.b32 [%rd1], %r99;\n";
+    let body: String = (0..n).map(load).chain((0..n).map(sum)).collect();
+    let text = entry_text(&format!("{place}{body}{store}")).replace("%r<20>", "%r<100>");
+    ptx::read(&text).expect("PTX").entries.remove(0)
+}
+
+#[test]
+fn loads_without_room_for_their_results_wait_for_the_use_of_earlier_ones() {
+    let order = |n, registers| load_order(&loads(n), registers).expect("an order").uses;
+    // The address takes two registers and the sum one.
+    assert_eq!(order(8, 2 + 1 + 8 * 4), [].into());
+    // Room for five, and for one more in the place of the address.
+    let first = 3;
+    let waiting: Vec<(u32, u32)> = order(8, 2 + 1 + 5 * 4).into_iter().collect();
+    assert_eq!(waiting, [(first + 6, 1), (first + 7, 2)]);
+    // However few there are, one load is in flight.
+    assert_eq!(order(2, 1).len(), 1);
 }
 
 #[test]

@@ -1,0 +1,212 @@
+//! How many loads are in flight at once where registers are few: an estimate of what the assembler does.
+//!
+//! ptxas gives a thread fewer registers than all loads of a stretch of code would need, and issues some of them only
+//! when others are used. How it chooses the number is not published. Once the number is known, the loads in flight
+//! follow: their results share the registers that no other value occupies. Of 66 stretches of code in 42 kernels that
+//! Triton 3.5 compiled for `sm_90a` (decoding, norms, losses, matrix times vector), ptxas 12.8 issues as many loads
+//! before the first use as this page says in 42, one more or less in 14, and up to five fewer in 10.
+//!
+//! Values that need no register of a thread are left out: parameters and constants (operands in the constant bank),
+//! numbers that are equal in all threads (uniform registers), and a sum with a constant (the offset of an address).
+//! Two values of 16 bits share a register.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+use crate::flow::Flow;
+use crate::ptx::{Arg, Entry, Error, Inst, Reg};
+use crate::sass::{LoadOrder, loads_by_use};
+
+use super::slice::writes;
+
+/// Loads that issue only after others are used, in an entry whose threads have this many registers.
+///
+/// # Errors
+/// A branch without a target.
+pub fn load_order(entry: &Entry, registers: u32) -> Result<LoadOrder, Error> {
+    let mut order = LoadOrder::default();
+    // ptxas issues first what is used first.
+    let loads = loads_by_use(entry);
+    if loads.is_empty() {
+        return Ok(order);
+    }
+    let (values, flow) = (Values::of(entry), Flow::of(entry)?);
+    let after = values.live_after(&flow);
+    for (block, mut live) in flow.blocks.iter().zip(after) {
+        // Backward, because what is live is known behind the block.
+        let mut end = block.end;
+        while end > block.first {
+            let before = (block.first..end - 1).rev().find(|at| orders_memory(&entry.code[*at]));
+            let start = before.map_or(block.first, |at| at + 1);
+            let loads: Vec<usize> = loads.iter().copied().filter(|at| (start..end).contains(at)).collect();
+            let in_flight = values.in_flight(start..end, &loads, &mut live, registers);
+            // Each later load takes the registers of one that was used.
+            let later = loads.iter().enumerate().skip(in_flight);
+            order.uses.extend(later.map(|(n, at)| (*at as u32, (n + 1 - in_flight) as u32)));
+            end = start;
+        }
+    }
+    Ok(order)
+}
+
+/// Whether no load moves across an instruction.
+fn orders_memory(i: &Inst) -> bool {
+    matches!(i.op.as_str(), "bar" | "barrier" | "mbarrier" | "fence" | "membar")
+        || i.mods.iter().any(|m| m.contains("wait"))
+}
+
+/// Registers of PTX, by number.
+type Set = FxHashSet<Reg>;
+
+/// What the instructions of an entry read and write.
+struct Values {
+    reads: Vec<Set>,
+    writes: Vec<Set>,
+    /// Halves of a register of the machine that each value occupies.
+    halves: Vec<u32>,
+}
+
+impl Values {
+    fn of(entry: &Entry) -> Values {
+        let (mut reads, written): (Vec<Set>, Vec<Set>) = entry.code.iter().map(accesses).unzip();
+        let mut times_written = vec![0u32; entry.widths.len()];
+        written.iter().flatten().for_each(|r| times_written[*r as usize] += 1);
+        let offsets = offsets(entry, &times_written);
+        let base = |mut r: Reg| {
+            while let Some(b) = offsets[r as usize] {
+                r = b;
+            }
+            r
+        };
+        reads.iter_mut().for_each(|list| *list = list.iter().map(|r| base(*r)).collect());
+        let mut halves: Vec<u32> =
+            entry.widths.iter().map(|w| u32::from(*w).div_ceil(16) * u32::from(*w > 1)).collect();
+        for (r, n) in halves.iter_mut().enumerate() {
+            if offsets[r].is_some() {
+                *n = 0;
+            }
+        }
+        uniform(entry, &reads, &written).into_iter().for_each(|r| halves[r as usize] = 0);
+        Values { reads, writes: written, halves }
+    }
+
+    /// The values that are live behind each block.
+    fn live_after(&self, flow: &Flow) -> Vec<Set> {
+        let mut before: Vec<Set> = vec![Set::default(); flow.blocks.len()];
+        loop {
+            let after: Vec<Set> =
+                flow.blocks.iter().map(|b| b.next.iter().flat_map(|n| before[*n].iter().copied()).collect()).collect();
+            let mut changed = false;
+            for (n, b) in flow.blocks.iter().enumerate() {
+                let mut live = after[n].clone();
+                (b.first..b.end).rev().for_each(|at| self.step_back(at, &mut live));
+                changed |= live != before[n];
+                before[n] = live;
+            }
+            if !changed {
+                return after;
+            }
+        }
+    }
+
+    fn step_back(&self, at: usize, live: &mut Set) {
+        self.writes[at].iter().for_each(|r| {
+            live.remove(r);
+        });
+        live.extend(&self.reads[at]);
+    }
+
+    fn size<'a>(&self, list: impl IntoIterator<Item = &'a Reg>) -> u32 {
+        list.into_iter().map(|r| self.halves[*r as usize]).sum()
+    }
+
+    /// How many of the loads of a stretch of code, in order, the registers have room for before one of them is used.
+    /// `live` is what is live behind the stretch, and becomes what is live before it.
+    fn in_flight(&self, stretch: Range<usize>, loads: &[usize], live: &mut Set, registers: u32) -> usize {
+        let addresses: Set = loads.iter().flat_map(|at| self.reads[*at].iter().copied()).collect();
+        let first = loads.iter().min();
+        let mut others = 0;
+        for at in stretch.rev() {
+            self.step_back(at, live);
+            if first == Some(&at) {
+                others = self.size(live.difference(&addresses));
+            }
+        }
+        let results: Vec<u32> = loads.iter().map(|at| self.size(&self.writes[*at]).max(2)).collect();
+        if others + results.iter().sum::<u32>() <= 2 * registers {
+            return loads.len();
+        }
+        // What addresses are computed from stays until the load is issued, whose result then takes its place.
+        let place = loads.iter().map(|at| self.size(&self.reads[*at])).max().unwrap_or(0);
+        let room = (2 * registers + place).saturating_sub(others.max(self.size(live.iter())));
+        let mut taken = 0;
+        let fits = results.iter().take_while(|n| {
+            taken += **n;
+            taken <= room
+        });
+        fits.count().max(1)
+    }
+}
+
+/// What an instruction reads and writes.
+fn accesses(i: &Inst) -> (Set, Set) {
+    let (mut read, mut written) = (Set::default(), Set::default());
+    writes(i, &mut |r| {
+        written.insert(r);
+    });
+    // A product adds to its result.
+    let results = usize::from(!written.is_empty() && i.op != "wgmma");
+    i.args_from(results).iter().for_each(|a| {
+        a.each_reg(&mut |r| {
+            read.insert(r);
+        });
+    });
+    read.extend(i.guard.map(|g| g.0));
+    (read, written)
+}
+
+/// For each value that is a sum of another value and a constant, the other value.
+fn offsets(entry: &Entry, times_written: &[u32]) -> Vec<Option<Reg>> {
+    let mut bases = vec![None; entry.widths.len()];
+    for i in entry.code.iter().filter(|i| i.op == "add" && i.guard.is_none()) {
+        if let [Arg::Reg(to), Arg::Reg(from), Arg::Int(_)] = i.args.as_slice()
+            && times_written[*to as usize] == 1
+            && times_written[*from as usize] == 1
+        {
+            bases[*to as usize] = Some(*from);
+        }
+    }
+    bases
+}
+
+/// The values that are equal in all threads, and those that need no register for another reason.
+fn uniform(entry: &Entry, reads: &[Set], written: &[Set]) -> Set {
+    let mut other = Set::default();
+    loop {
+        let before = other.len();
+        for ((i, read), written) in entry.code.iter().zip(reads).zip(written) {
+            if differs(i) || read.iter().any(|r| other.contains(r) && !written.contains(r)) {
+                other.extend(written);
+            }
+        }
+        if other.len() == before {
+            return (0..entry.widths.len() as Reg).filter(|r| !other.contains(r)).collect();
+        }
+    }
+}
+
+/// Whether the result of an instruction differs from thread to thread even where its operands do not, or needs a
+/// register all the same: uniform registers have no floating-point arithmetic.
+fn differs(i: &Inst) -> bool {
+    let threads = |a: &Arg| matches!(a, Arg::Name(n) if n.starts_with("%tid") || n.starts_with("%lane") || n.starts_with("%warp"));
+    match i.op.as_str() {
+        "ld" | "ldu" => !i.has("param"),
+        "mov" => i.args.iter().any(threads),
+        "atom" | "shfl" | "vote" | "redux" | "mma" | "wgmma" | "ldmatrix" | "tex" | "match" | "elect" => true,
+        _ => i
+            .mods
+            .iter()
+            .any(|m| m.starts_with('f') || m.starts_with("bf") || m.starts_with("e4m") || m.starts_with("e5m")),
+    }
+}
