@@ -37,8 +37,6 @@ pub(crate) struct Budget {
     bytes: AtomicU64,
     /// The limit that was exceeded; 0 for none.
     over: AtomicU8,
-    /// The resident memory of the process; returns `None` where the platform does not report it.
-    resident: fn() -> Option<u64>,
 }
 
 const MB: u64 = 1_000_000;
@@ -54,7 +52,6 @@ impl Budget {
             steps: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             over: AtomicU8::new(0),
-            resident: || memory_stats::memory_stats().map(|m| m.physical_mem as u64),
         }
     }
 
@@ -92,7 +89,8 @@ impl Budget {
 
     /// Compares the resident memory with its limit. Where the platform does not report it, all bytes ever kept count.
     fn look(&self) {
-        if (self.resident)().unwrap_or_else(|| self.bytes.load(Relaxed)) > self.max_memory {
+        let resident = memory_stats::memory_stats().map(|m| m.physical_mem as u64);
+        if resident.unwrap_or_else(|| self.bytes.load(Relaxed)) > self.max_memory {
             self.over.compare_exchange(0, 2, Relaxed, Relaxed).ok();
         }
     }
@@ -107,42 +105,5 @@ impl Budget {
             1 => Err(Exceeded::Steps(self.max_steps)),
             _ => Err(Exceeded::Memory(self.max_memory)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn budget(max_steps: u64, max_memory: u64, resident: fn() -> Option<u64>) -> Budget {
-        let options = Options { max_steps, max_memory, ..Options::default() };
-        Budget { resident, ..Budget::new(&options) }
-    }
-
-    #[test]
-    fn steps_of_all_runs_are_counted_together() {
-        let b = budget(100, u64::MAX, || Some(0));
-        assert_eq!((b.take_steps(60), b.take_steps(40)), (Ok(()), Ok(())));
-        assert_eq!(b.take_steps(1), Err(Exceeded::Steps(100)));
-        // A caller that keeps memory also gets the error.
-        assert_eq!(b.keep(1), Err(Exceeded::Steps(100)));
-    }
-
-    #[test]
-    fn memory_is_looked_at_once_much_was_kept() {
-        let b = budget(u64::MAX, 4 * MB, || Some(5 * MB));
-        assert_eq!(b.keep(31 * MB), Ok(()));
-        assert_eq!(b.keep(2 * MB), Err(Exceeded::Memory(4 * MB)));
-        assert_eq!(
-            b.check().expect_err("over the limit").to_string(),
-            "it takes more than 4 MB of memory (--max-memory)"
-        );
-    }
-
-    #[test]
-    fn what_was_kept_counts_where_nobody_says_what_is_resident() {
-        let b = budget(u64::MAX, 40 * MB, || None);
-        assert_eq!(b.keep(39 * MB), Ok(()));
-        assert_eq!(b.keep(39 * MB), Err(Exceeded::Memory(40 * MB)));
     }
 }

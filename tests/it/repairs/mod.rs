@@ -1,6 +1,7 @@
 //! Mistakes in kernels that are right, and the repair that `verify` writes for each.
 
 mod cases;
+mod steps;
 
 use rayon::prelude::*;
 use warpline_scenarios::{embedded, embedded_kernel_of, scenario};

@@ -232,18 +232,3 @@ impl<'p> Ranges<'p> {
         self.prog.forms.requires.iter().any(requires)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn linear_functions_are_added_with_their_denominators() {
-        let m = Linear::parameter(0);
-        // m - 64 * ((m + 63) / 64 - 1) = 1
-        let tiles = m.plus(&Linear::constant(63), 1).and_then(|x| x.divided(64)).expect("small");
-        let last = tiles.plus(&Linear::constant(1), -1).expect("small");
-        let room = m.plus(&last, -64).expect("small");
-        assert!(room.terms.is_empty() && room.constant == room.by, "{room:?}");
-    }
-}
