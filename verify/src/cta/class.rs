@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use warpline_sim::ir::{Loop, Program};
+use warpline_sim::ir::{Binary, Expr, Loop, Program, each};
 
 use crate::certificate::{DecidedCell, TripRegion};
 use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids};
@@ -36,12 +36,19 @@ pub(crate) fn every_trip(
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
     let turned = varied.turns;
-    let upto = run.options.max_trips.min(SHORT);
+    let mut upto = run.options.max_trips.min(SHORT);
+    // The first trip count behind which all have the given grid.
+    let mut from = 0;
     if base_cases(run, (at, turned), class, v, 0..=upto)? == Grids::Other {
         let last = TRIED.min(run.options.max_trips);
         base_cases(run, (at, turned), class, v, upto + 1..=last)?;
-        run.check(v, run.given, Place::default(), class)?;
-        return Ok(Reach::Only(Some((0, Some(last))), OTHER_GRID.into()));
+        let other = |n: &i64| at(*n).is_some_and(|prog| !run.has_given_grid(&prog));
+        from = (0..=last).rev().find(other).map_or(0, |n| n + 1);
+        if from > last || turned.is_some() || varied.sequential.is_some() {
+            run.check(v, run.given, Place::default(), class)?;
+            return Ok(Reach::Only(Some((0, Some(last))), OTHER_GRID.into()));
+        }
+        upto = last;
     }
     if let Some(both) = varied.sequential {
         return sequential_loops(run, (at, both), class, v);
@@ -57,7 +64,7 @@ pub(crate) fn every_trip(
         let left = match (&all_turns, turned) {
             (Some(Ok(_)), _) => None,
             (_, Some(turned)) if run.given.hands_out() => as_many_tiles(run, turned, class, v)?,
-            _ => regions(run, at, class, v, upto)?.map(|(last, why)| (Some((0, Some(last))), why)),
+            _ => regions(run, at, class, v, (from, upto))?.map(|(last, why)| (Some((0, Some(last))), why)),
         };
         Ok((all_turns, left))
     };
@@ -101,7 +108,7 @@ fn as_many_tiles(
         return Ok(Some((None, why)));
     }
     // None was run with as many.
-    let left = regions(run, &at, class, v, -1)?;
+    let left = regions(run, &at, class, v, (0, -1))?;
     Ok(left.map(|(last, why)| (Some((0, Some(last))), why)))
 }
 
@@ -144,7 +151,7 @@ fn sequential_loops(
     let Some(why) = why else {
         return Ok(limits::run_time(run.given).map_or(Reach::All, |why| Reach::Only(Some((0, None)), why)));
     };
-    let left = regions(run, at, class, v, SHORT)?;
+    let left = regions(run, at, class, v, (0, SHORT))?;
     let why = format!("not all trip counts of two consecutive loops were decided ({why})");
     Ok(Reach::Only(Some((0, left.map(|left| left.0))), why))
 }
@@ -186,19 +193,18 @@ const FEW_TRIPS: i64 = 2;
 /// more were decided, if any are left.
 ///
 /// Induction decides a region without an end. A region ends where a comparison changes its result; a new region starts
-/// there.
+/// there. Trip counts below `from` may have other grids. They have run, like all up to `done`.
 fn regions(
     run: &ClassRun<'_>,
     at: AtTrips<'_>,
     class: &str,
     v: &mut Verdict,
-    done: i64,
+    (from, mut done): (i64, i64),
 ) -> Result<Option<(i64, String)>, Stop> {
-    let mut open = vec![Region { lo: 0, hi: None }];
+    let mut open = vec![Region { lo: from, hi: None }];
     let mut made = 1;
-    let mut parts = Vec::new();
-    // Trip counts up to this one have run.
-    let mut done = done;
+    let mut parts: Vec<TripRegion> =
+        (from > 0).then(|| TripRegion::cases(Region { lo: 0, hi: Some(from - 1) })).into_iter().collect();
     let mut cases = |v: &mut Verdict, lo: i64, hi: i64| {
         let from = if lo <= done { done + 1 } else { lo };
         let grids = base_cases(run, (at, None), class, v, from..=hi)?;
@@ -332,12 +338,15 @@ fn every_turn(
     }
 }
 
-/// Runs more outer iterations where no induction over them holds: enough for all numbers to recur. A fault in one of
-/// many outer iterations appears in no other.
+/// Runs more outer iterations where no induction over them holds: enough for all numbers to recur, and for all comparisons
+/// with constants of the text to change. A fault in one of many outer iterations appears in no other.
 fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Stop> {
+    let behind = TRIED.max(farthest_constant(run.given) + 2).min(run.options.max_trips);
     for n in 0..=SHORT {
         let line = |t| at(n, t);
-        let Some(turns) = outer_turns::recurs(&run.turning(), &line).map(|recurs| 2 * recurs) else { continue };
+        let recurs = outer_turns::recurs(&run.turning(), &line).map(|recurs| 2 * recurs);
+        let behind = (1..=FEW_TRIPS).contains(&n).then_some(behind);
+        let Some(turns) = recurs.max(behind) else { continue };
         if !at(n, turns).is_some_and(|prog| run.has_given_grid(&prog) && run.once(&prog).fails()) {
             continue;
         }
@@ -350,6 +359,27 @@ fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict
         }
     }
     Ok(())
+}
+
+/// The largest constant that a condition of the text compares a number with, below the largest trip count that is tried.
+fn farthest_constant(prog: &Program) -> i64 {
+    let mut farthest = 0;
+    for i in &prog.code {
+        each(prog, i, &mut |_, e| {
+            e.visit(&mut |x| {
+                let comparisons = |o: &Binary| {
+                    matches!(o, Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne)
+                };
+                if let Expr::Binary(o, pair) = x
+                    && comparisons(o)
+                {
+                    let constants = [pair.0.constant(), pair.1.constant()].into_iter().flatten();
+                    farthest = constants.filter(|c| *c < FARTHEST).fold(farthest, i64::max);
+                }
+            });
+        });
+    }
+    farthest
 }
 
 /// A loop around the main loop whose trip count follows from the given values and is not varied.
