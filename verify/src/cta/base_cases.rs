@@ -92,3 +92,27 @@ pub(super) fn smaller_grids(
         SizeReads::Steps | SizeReads::Sum(_) => None,
     })
 }
+
+/// Largest trip count of the launches of [`uneven_launches`].
+const FEW_TRIPS: i64 = 2;
+/// Largest grid for which each number of jobs between one and two for each CTA is run.
+const SMALL_GRID: i64 = 16;
+
+/// Runs launches with two jobs for some CTAs and one for the others, for all CTAs. Where the code does not read the number
+/// of jobs, it still sets the ends of matrices, and how far a block is from the end depends only on the CTA's last job.
+pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, v: &mut Verdict) -> Result<(), Stop> {
+    if !run.other_grids {
+        return Ok(());
+    }
+    let ctas = run.given.grid.len();
+    let more: BTreeSet<i64> =
+        if ctas <= SMALL_GRID { (1..ctas).collect() } else { BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]) };
+    for n in 0..=run.options.max_trips.min(FEW_TRIPS) {
+        let launches = more.iter().filter_map(|j| Some((ctas + j, jobs(n, ctas + j)?)));
+        for (j, prog) in launches.filter(|(_, prog)| run.has_given_grid(prog)) {
+            let place = Place { trips: Some(n), turns: None, jobs: Some(j) };
+            every_class(&prog, (run.rules, run.budget), run.options, place, v)?;
+        }
+    }
+    Ok(())
+}

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use warpline_sim::ir::{Binary, Expr, Loop, Program, each};
+use warpline_sim::ir::{Loop, Program};
 
 use crate::certificate::{DecidedCell, TripRegion};
-use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids};
+use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids, uneven_launches};
 use crate::cta::class_run::ClassRun;
+use crate::cta::many_turns::{FEW_TRIPS, later_turns, many_turns};
 use crate::execution::canonical::{Job, Landing};
 use crate::induction::carry_over::{Failure, OTHER_GRID, Region};
 use crate::induction::grid_size::size_reads;
@@ -16,17 +17,17 @@ use crate::induction::row_classes::UNEVEN;
 use crate::prove::Stop;
 use crate::{
     AtTrips, AtTurns, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
-    induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
+    induction::nested_loops, induction::row_classes, induction::sequential_loops, induction::uneven_jobs, limits, take,
 };
 
 /// Trip counts that run where no proof covers all.
-const TRIED: i64 = 40;
+pub(super) const TRIED: i64 = 40;
 /// Largest number of regions.
 const REGIONS: usize = 24;
 /// Largest region of which every trip count is run.
 const SMALL: i64 = 24;
 /// Largest trip count at which a region may start.
-const FARTHEST: i64 = 20_000;
+pub(super) const FARTHEST: i64 = 20_000;
 
 /// Decides one class.
 pub(crate) fn every_trip(
@@ -186,9 +187,6 @@ pub(crate) fn evenly(
     Err(Stop::Split)
 }
 
-/// Trip counts up to which all given outer iterations run before those of every number are decided.
-const FEW_TRIPS: i64 = 2;
-
 /// Decides the regions of trip counts in ascending order. Returns the last decided trip count and the reason why no
 /// more were decided, if any are left.
 ///
@@ -295,6 +293,7 @@ fn every_turn(
     class: &str,
     v: &mut Verdict,
 ) -> Result<Result<Option<String>, String>, Stop> {
+    many_turns(run, at, class, v)?;
     let found = match nested_loops::find(run, at) {
         Ok(found) => found,
         Err(why) => {
@@ -330,56 +329,16 @@ fn every_turn(
     v.basis.push(DecidedCell::turns(run, &found));
     let two = at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1));
     if let Some(line) = two.as_ref().and_then(|(a, b)| row_classes::alike(a, b).err()) {
-        return Ok(Ok(Some(format!("at line {line} CTAs differ in more than their number of outer iterations"))));
+        let why = format!("at line {line} CTAs differ in more than their number of outer iterations");
+        match (&two, jobs) {
+            (Some((a, b)), Some(jobs)) if uneven_jobs::only_end_loops(run, a, b) => uneven_launches(run, jobs, v)?,
+            _ => return Ok(Ok(Some(why))),
+        }
     }
     match (two, jobs) {
         (Some((a, b)), Some(jobs)) => Ok(Ok(smaller_grids(run, jobs, size_reads(&a, &b), v)?)),
         _ => Ok(Ok(None)),
     }
-}
-
-/// Runs more outer iterations where no induction over them holds: enough for all numbers to recur, and for all comparisons
-/// with constants of the text to change. A fault in one of many outer iterations appears in no other.
-fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Stop> {
-    let behind = TRIED.max(farthest_constant(run.given) + 2).min(run.options.max_trips);
-    for n in 0..=SHORT {
-        let line = |t| at(n, t);
-        let recurs = outer_turns::recurs(&run.turning(), &line).map(|recurs| 2 * recurs);
-        let behind = (1..=FEW_TRIPS).contains(&n).then_some(behind);
-        let Some(turns) = recurs.max(behind) else { continue };
-        if !at(n, turns).is_some_and(|prog| run.has_given_grid(&prog) && run.once(&prog).fails()) {
-            continue;
-        }
-        let all = (0..=turns).filter_map(|t| Some((t, at(n, t)?)));
-        for (t, prog) in all.filter(|(_, prog)| run.has_given_grid(prog)) {
-            let seen = run.once(&prog);
-            if seen.fails() {
-                run.taken(v, &prog, &seen, Place { trips: Some(n), turns: Some(t), jobs: None }, class)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The largest constant that a condition of the text compares a number with, below the largest trip count that is tried.
-fn farthest_constant(prog: &Program) -> i64 {
-    let mut farthest = 0;
-    for i in &prog.code {
-        each(prog, i, &mut |_, e| {
-            e.visit(&mut |x| {
-                let comparisons = |o: &Binary| {
-                    matches!(o, Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne)
-                };
-                if let Expr::Binary(o, pair) = x
-                    && comparisons(o)
-                {
-                    let constants = [pair.0.constant(), pair.1.constant()].into_iter().flatten();
-                    farthest = constants.filter(|c| *c < FARTHEST).fold(farthest, i64::max);
-                }
-            });
-        });
-    }
-    farthest
 }
 
 /// A loop around the main loop whose trip count follows from the given values and is not varied.

@@ -16,6 +16,7 @@ use warpline_sim::protocol::decisions_at_launch;
 use crate::induction::loop_counter::grown;
 use crate::induction::refined_indices::refine;
 use crate::induction::shift_invariance;
+use crate::induction::while_loops::sets;
 use warpline_sim::ir::{ExprUse, each};
 
 /// Trip count and number of outer iterations of the kernel whose text is searched for differences between CTAs of a
@@ -111,7 +112,14 @@ impl Row<'_> {
                     open.push((pc + 1, both));
                 }
                 (Instr::End, _) => {}
-                _ => open.push((pc + 1, both)),
+                // A word of a mailbox or a counter can be any number, unless each cluster is handed its tiles.
+                (i, _) => {
+                    let mut vars = both;
+                    if let Some(v) = sets(i).filter(|_| !self.prog.hands_out()) {
+                        vars[v as usize] = Gain::Any;
+                    }
+                    open.push((pc + 1, vars));
+                }
             }
         }
         frames
