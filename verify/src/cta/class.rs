@@ -13,7 +13,6 @@ use crate::execution::canonical::{Job, Landing};
 use crate::induction::carry_over::{Failure, OTHER_GRID, Region};
 use crate::induction::grid_size::size_reads;
 use crate::induction::loop_counter::grown;
-use crate::induction::row_classes::UNEVEN;
 use crate::prove::Stop;
 use crate::{
     AtTrips, AtTurns, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
@@ -298,6 +297,7 @@ fn every_turn(
         Ok(found) => found,
         Err(why) => {
             later_turns(run, at, class, v)?;
+            jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, v))?;
             return Ok(Err(why));
         }
     };
@@ -327,17 +327,19 @@ fn every_turn(
     v.period = v.period.max(Some(found.steps.period));
     v.turns = v.turns.max(found.period);
     v.basis.push(DecidedCell::turns(run, &found));
-    let two = at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1));
-    if let Some(line) = two.as_ref().and_then(|(a, b)| row_classes::alike(a, b).err()) {
-        let why = format!("at line {line} CTAs differ in more than their number of outer iterations");
-        match (&two, jobs) {
-            (Some((a, b)), Some(jobs)) if uneven_jobs::only_end_loops(run, a, b) => uneven_launches(run, jobs, v)?,
-            _ => return Ok(Ok(Some(why))),
+    let Some((a, b)) = row_classes::two_turns(at) else {
+        return Ok(Ok(Some("no two launches show how CTAs share out jobs".into())));
+    };
+    if let Err(line) = row_classes::alike(&a, &b) {
+        jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, v))?;
+        if jobs.is_none() || !uneven_jobs::only_end_loops(run, &a, &b) {
+            let why = format!("at line {line} CTAs differ in more than their number of outer iterations");
+            return Ok(Ok(Some(why)));
         }
     }
-    match (two, jobs) {
-        (Some((a, b)), Some(jobs)) => Ok(Ok(smaller_grids(run, jobs, size_reads(&a, &b), v)?)),
-        _ => Ok(Ok(None)),
+    match jobs {
+        Some(jobs) => Ok(Ok(smaller_grids(run, jobs, size_reads(&a, &b), v)?)),
+        None => Ok(Ok(None)),
     }
 }
 

@@ -7,7 +7,7 @@ use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, Unary, eac
 
 use crate::induction::grid_size::{SizeReads, size_reads};
 use crate::induction::loop_counter::step_of;
-use crate::induction::row_classes::UNEVEN;
+use crate::induction::row_classes::{some_trips, two_turns};
 use crate::induction::while_loops;
 
 /// A symbol that sets the trip count of the outer loop: the value `value + (turns * step - bound) * den` gives `turns`
@@ -137,8 +137,8 @@ impl Trips {
     /// The line at which the code reads the size of the grid as a term of a sum, if fewer jobs than CTAs set a smaller
     /// grid. What such launches do is then assumed (docs/proof.md, lemma 13).
     pub fn smaller_grids_assumed(&self) -> Option<u32> {
-        let (n, turns) = UNEVEN;
-        let (two, three, one_job) = (self.turned(n, turns)?, self.turned(n, turns + 1)?, self.with_jobs(n, 1)?);
+        let (two, three) = two_turns(|n, t| self.turned(n, t))?;
+        let one_job = some_trips(|n| self.with_jobs(n, 1))?;
         match size_reads(&two, &three) {
             SizeReads::Sum(line) if one_job.grid != two.grid => Some(line),
             _ => None,
