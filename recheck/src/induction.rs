@@ -13,6 +13,8 @@ use crate::{Checked, Refusal, cells, delay, lockstep, tiles};
 
 /// Largest number of moves of one run.
 const MOVES: u64 = 100_000_000;
+/// Largest grid of which every cluster is run.
+const CLUSTERS: i64 = 4096;
 /// Largest trip count and number of outer iterations. Beyond these, a certificate is not checked.
 const LARGEST: i64 = 100_000;
 
@@ -69,11 +71,52 @@ impl Runs<'_> {
     /// Runs a base case for the whole cell. The run must end without a fault, and each decision must agree over the
     /// cell. Returns the number of operations.
     fn case(&mut self, entry: &str, prog: &Program) -> Result<u64, Refusal> {
-        self.in_the_grid(entry, prog)?;
+        if !self.has_the_grid(prog) {
+            return self.case_of_another_grid(entry, prog);
+        }
         let world = match &self.place {
             Some(place) => World::placed_at(prog, self.kernel.rules, place),
             None => World::alone(prog, self.kernel.rules, self.cluster),
         };
+        let operations = self.run(entry, world)?;
+        if let Some(obstacle) = self.place.as_ref().and_then(|place| place.obstacle()) {
+            let site = prog.site(obstacle.pc);
+            return self.no(
+                entry,
+                format!("line {}: `{}` decides differently in some CTAs of the cell", site.line, site.text),
+            );
+        }
+        self.checked.cases += 1;
+        self.checked.moves += operations;
+        if self.delays > 0 {
+            match delay::races(World::alone(prog, self.kernel.rules, self.cluster), &mut self.delays) {
+                Ok(all) => self.checked.delayed += u64::from(all),
+                Err(why) => return self.no(entry, why),
+            }
+            // The remaining steps are too few for the next, larger base case.
+        }
+        Ok(operations)
+    }
+
+    /// Runs every cluster of a base case that has another grid than the given one: its CTAs lie in no cell (lemma 13).
+    fn case_of_another_grid(&mut self, entry: &str, prog: &Program) -> Result<u64, Refusal> {
+        if prog.grid.len() > CLUSTERS {
+            return Err(Refusal::NotChecked(format!(
+                "{}.{entry}: the kernel has another, large grid there",
+                self.path
+            )));
+        }
+        let mut operations = 0;
+        for cluster in 0..prog.grid.len() {
+            operations += self.run(entry, World::alone(prog, self.kernel.rules, cluster))?;
+        }
+        self.checked.cases += 1;
+        self.checked.moves += operations;
+        Ok(operations)
+    }
+
+    /// Runs a cluster to its end, which must come without a fault. Returns the number of operations.
+    fn run(&self, entry: &str, world: World<'_>) -> Result<u64, Refusal> {
         let mut run = Execution::new(world, Order::Late);
         for moves in 0.. {
             if moves == MOVES {
@@ -92,30 +135,20 @@ impl Runs<'_> {
         if let Some(why) = run.fault(true) {
             return self.no(entry, why);
         }
-        if let Some(obstacle) = self.place.as_ref().and_then(|place| place.obstacle()) {
-            let site = prog.site(obstacle.pc);
-            return self.no(
-                entry,
-                format!("line {}: `{}` decides differently in some CTAs of the cell", site.line, site.text),
-            );
-        }
-        self.checked.cases += 1;
-        self.checked.moves += run.operations;
-        if self.delays > 0 {
-            match delay::races(World::alone(prog, self.kernel.rules, self.cluster), &mut self.delays) {
-                Ok(all) => self.checked.delayed += u64::from(all),
-                Err(why) => return self.no(entry, why),
-            }
-            // The remaining steps are too few for the next, larger base case.
-        }
         Ok(run.operations)
     }
 
-    /// Checks that a kernel has the grid of which the cells are a partition. Other CTAs lie in no cell.
+    /// Whether a kernel has the grid of which the cells are a partition.
+    fn has_the_grid(&self, prog: &Program) -> bool {
+        prog.hands_out() || prog.grid == self.kernel.given().grid
+    }
+
+    /// Checks that a compared kernel has the grid of which the cells are a partition. Other CTAs lie in no cell.
     fn in_the_grid(&self, entry: &str, prog: &Program) -> Result<(), Refusal> {
-        let (own, given) = (&prog.grid, &self.kernel.given().grid);
-        let none = prog.hands_out() || own == given;
-        if none { Ok(()) } else { self.no(entry, "the kernel has another grid there, whose CTAs lie in no cell") }
+        if self.has_the_grid(prog) {
+            return Ok(());
+        }
+        self.no(entry, "the kernel has another grid there, whose CTAs lie in no cell")
     }
 
     /// Runs base cases in order.

@@ -162,6 +162,54 @@ fn a_sum_is_followed_through_shared_memory() {
     );
 }
 
+/// Two warps multiply half of `k` each; `sums` adds the halves and stores the result.
+fn split(sums: &str) {
+    let body = "
+          grid 1  warps 2
+          global A: f16[64, 64]   global B: f16[64, 64]   global C: f32[64, 64]
+          shared a[2]: f16[64, 32]   shared b[2]: f16[32, 64]   shared c: f32[64, 64]
+          reg acc: f32[64, 64], part: f32[64, 64], sum: f32[64, 64]
+          all:
+            zero acc
+            warp 0: load A[0, 0] -> a[0];  load B[0, 0] -> b[0]
+            warp 0: mma a[0], b[0] -> acc
+            warp 1: load A[0, 1] -> a[1];  load B[1, 0] -> b[1]
+            warp 1: mma a[1], b[1] -> acc
+            SUMS
+    ";
+    check("a100", &body.replace("SUMS", &sums.replace("; ", "\n            ")));
+}
+
+#[test]
+fn partial_sums_are_added_through_shared_memory() {
+    let read = |rest: &str| split(&format!("warp 1: sts acc -> c; barrier; warp 0: lds c -> part; {rest}"));
+    read("warp 0: alu fma 64 x 64 uses part, acc -> acc; warp 0: store acc -> C[0, 0]");
+    // The result may go to the registers of either sum, or to others.
+    read("warp 0: alu fma 64 x 64 uses acc, part -> part; warp 0: store part -> C[0, 0]");
+    read("warp 0: alu fma 64 x 64 uses acc, part -> sum; warp 0: store sum -> C[0, 0]");
+    read("warp 0: store acc -> C[0, 0]  //~ coverage");
+    read("warp 0: store part -> C[0, 0]  //~ coverage");
+}
+
+#[test]
+fn sums_of_several_accumulators_are_added() {
+    let body = "
+          grid 1  warps 1
+          global A: f16[64, 64]   global B: f16[64, 64]   global C: f32[64, 64]
+          shared a[2]: f16[64, 32]   shared b[2]: f16[32, 64]
+          reg acc[2]: f32[64, 64]
+          all:
+            for h in 0..2:
+              zero acc[h]
+              load A[0, h] -> a[h];  load B[h, 0] -> b[h]
+              mma a[h], b[h] -> acc[h]
+            ADD
+            store acc[0] -> C[0, 0] FOUND
+    ";
+    check("a100", &body.replace("ADD", "alu fma 64 x 64 uses acc[1], acc[0] -> acc[0]").replace("FOUND", ""));
+    check("a100", &body.replace("ADD", "alu fma 64 x 64 uses acc[1]").replace("FOUND", "//~ coverage"));
+}
+
 /// What accesses a matrix, with the memory it needs: of 100 x 100, in blocks of 64 x 64.
 fn outside(machine: &str, does: &str) {
     let body = "

@@ -14,6 +14,7 @@ mod language;
 mod limits;
 mod mislead;
 mod peers;
+mod protocols;
 mod registers;
 mod rings;
 mod rows;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::cta::class_run::ClassRun;
 use crate::induction::grid_size::SizeReads;
-use crate::induction::row_classes::UNEVEN;
+use crate::induction::row_classes::some_trips;
 use crate::prove::{Stop, every_class};
 use crate::{AtTrips, AtTurns, Place, Verdict};
 
@@ -75,7 +75,7 @@ pub(super) fn smaller_grids(
 ) -> Result<Option<String>, Stop> {
     let ctas = run.given.grid.len();
     let smaller = |n: i64, j: i64| jobs(n, j).filter(|prog| !run.has_given_grid(prog));
-    if reads == SizeReads::Steps || smaller(UNEVEN.0, 1).is_none() {
+    if reads == SizeReads::Steps || some_trips(|n| smaller(n, 1)).is_none() {
         return Ok(None);
     }
     let some = BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]);
@@ -91,4 +91,29 @@ pub(super) fn smaller_grids(
         )),
         SizeReads::Steps | SizeReads::Sum(_) => None,
     })
+}
+
+/// Number of trip counts of the launches of [`uneven_launches`], the first that the kernel accepts.
+const FEW_TRIPS: usize = 3;
+/// Largest grid for which each number of jobs between one and two for each CTA is run.
+const SMALL_GRID: i64 = 16;
+
+/// Runs launches with two jobs for some CTAs and one for the others, for all CTAs. Where the code does not read the number
+/// of jobs, it still sets the ends of matrices, and how far a block is from the end depends only on the CTA's last job.
+pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, v: &mut Verdict) -> Result<(), Stop> {
+    if !run.other_grids {
+        return Ok(());
+    }
+    let ctas = run.given.grid.len();
+    let more: BTreeSet<i64> =
+        if ctas <= SMALL_GRID { (1..ctas).collect() } else { BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]) };
+    let trips = (0..=run.options.max_trips).filter(|n| more.iter().any(|j| jobs(*n, ctas + j).is_some()));
+    for n in trips.take(FEW_TRIPS) {
+        let launches = more.iter().filter_map(|j| Some((ctas + j, jobs(n, ctas + j)?)));
+        for (j, prog) in launches.filter(|(_, prog)| run.has_given_grid(prog)) {
+            let place = Place { trips: Some(n), turns: None, jobs: Some(j) };
+            every_class(&prog, (run.rules, run.budget), run.options, place, v)?;
+        }
+    }
+    Ok(())
 }

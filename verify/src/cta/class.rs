@@ -6,27 +6,27 @@ use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
 
 use crate::certificate::{DecidedCell, TripRegion};
-use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids};
+use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids, uneven_launches};
 use crate::cta::class_run::ClassRun;
+use crate::cta::many_turns::{FEW_TRIPS, later_turns, many_turns};
 use crate::execution::canonical::{Job, Landing};
 use crate::induction::carry_over::{Failure, OTHER_GRID, Region};
 use crate::induction::grid_size::size_reads;
 use crate::induction::loop_counter::grown;
-use crate::induction::row_classes::UNEVEN;
 use crate::prove::Stop;
 use crate::{
     AtTrips, AtTurns, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
-    induction::nested_loops, induction::outer_turns, induction::row_classes, induction::sequential_loops, limits, take,
+    induction::nested_loops, induction::row_classes, induction::sequential_loops, induction::uneven_jobs, limits, take,
 };
 
 /// Trip counts that run where no proof covers all.
-const TRIED: i64 = 40;
+pub(super) const TRIED: i64 = 40;
 /// Largest number of regions.
 const REGIONS: usize = 24;
 /// Largest region of which every trip count is run.
 const SMALL: i64 = 24;
 /// Largest trip count at which a region may start.
-const FARTHEST: i64 = 20_000;
+pub(super) const FARTHEST: i64 = 20_000;
 
 /// Decides one class.
 pub(crate) fn every_trip(
@@ -36,12 +36,19 @@ pub(crate) fn every_trip(
     v: &mut Verdict,
 ) -> Result<Reach, Stop> {
     let turned = varied.turns;
-    let upto = run.options.max_trips.min(SHORT);
+    let mut upto = run.options.max_trips.min(SHORT);
+    // The first trip count behind which all have the given grid.
+    let mut from = 0;
     if base_cases(run, (at, turned), class, v, 0..=upto)? == Grids::Other {
         let last = TRIED.min(run.options.max_trips);
         base_cases(run, (at, turned), class, v, upto + 1..=last)?;
-        run.check(v, run.given, Place::default(), class)?;
-        return Ok(Reach::Only(Some((0, Some(last))), OTHER_GRID.into()));
+        let other = |n: &i64| at(*n).is_some_and(|prog| !run.has_given_grid(&prog));
+        from = (0..=last).rev().find(other).map_or(0, |n| n + 1);
+        if from > last || turned.is_some() || varied.sequential.is_some() {
+            run.check(v, run.given, Place::default(), class)?;
+            return Ok(Reach::Only(Some((0, Some(last))), OTHER_GRID.into()));
+        }
+        upto = last;
     }
     if let Some(both) = varied.sequential {
         return sequential_loops(run, (at, both), class, v);
@@ -57,7 +64,7 @@ pub(crate) fn every_trip(
         let left = match (&all_turns, turned) {
             (Some(Ok(_)), _) => None,
             (_, Some(turned)) if run.given.hands_out() => as_many_tiles(run, turned, class, v)?,
-            _ => regions(run, at, class, v, upto)?.map(|(last, why)| (Some((0, Some(last))), why)),
+            _ => regions(run, at, class, v, (from, upto))?.map(|(last, why)| (Some((0, Some(last))), why)),
         };
         Ok((all_turns, left))
     };
@@ -101,7 +108,7 @@ fn as_many_tiles(
         return Ok(Some((None, why)));
     }
     // None was run with as many.
-    let left = regions(run, &at, class, v, -1)?;
+    let left = regions(run, &at, class, v, (0, -1))?;
     Ok(left.map(|(last, why)| (Some((0, Some(last))), why)))
 }
 
@@ -144,7 +151,7 @@ fn sequential_loops(
     let Some(why) = why else {
         return Ok(limits::run_time(run.given).map_or(Reach::All, |why| Reach::Only(Some((0, None)), why)));
     };
-    let left = regions(run, at, class, v, SHORT)?;
+    let left = regions(run, at, class, v, (0, SHORT))?;
     let why = format!("not all trip counts of two consecutive loops were decided ({why})");
     Ok(Reach::Only(Some((0, left.map(|left| left.0))), why))
 }
@@ -179,26 +186,22 @@ pub(crate) fn evenly(
     Err(Stop::Split)
 }
 
-/// Trip counts up to which all given outer iterations run before those of every number are decided.
-const FEW_TRIPS: i64 = 2;
-
 /// Decides the regions of trip counts in ascending order. Returns the last decided trip count and the reason why no
 /// more were decided, if any are left.
 ///
 /// Induction decides a region without an end. A region ends where a comparison changes its result; a new region starts
-/// there.
+/// there. Trip counts below `from` may have other grids. They have run, like all up to `done`.
 fn regions(
     run: &ClassRun<'_>,
     at: AtTrips<'_>,
     class: &str,
     v: &mut Verdict,
-    done: i64,
+    (from, mut done): (i64, i64),
 ) -> Result<Option<(i64, String)>, Stop> {
-    let mut open = vec![Region { lo: 0, hi: None }];
+    let mut open = vec![Region { lo: from, hi: None }];
     let mut made = 1;
-    let mut parts = Vec::new();
-    // Trip counts up to this one have run.
-    let mut done = done;
+    let mut parts: Vec<TripRegion> =
+        (from > 0).then(|| TripRegion::cases(Region { lo: 0, hi: Some(from - 1) })).into_iter().collect();
     let mut cases = |v: &mut Verdict, lo: i64, hi: i64| {
         let from = if lo <= done { done + 1 } else { lo };
         let grids = base_cases(run, (at, None), class, v, from..=hi)?;
@@ -289,10 +292,12 @@ fn every_turn(
     class: &str,
     v: &mut Verdict,
 ) -> Result<Result<Option<String>, String>, Stop> {
+    many_turns(run, at, class, v)?;
     let found = match nested_loops::find(run, at) {
         Ok(found) => found,
         Err(why) => {
             later_turns(run, at, class, v)?;
+            jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, v))?;
             return Ok(Err(why));
         }
     };
@@ -322,34 +327,20 @@ fn every_turn(
     v.period = v.period.max(Some(found.steps.period));
     v.turns = v.turns.max(found.period);
     v.basis.push(DecidedCell::turns(run, &found));
-    let two = at(UNEVEN.0, UNEVEN.1).zip(at(UNEVEN.0, UNEVEN.1 + 1));
-    if let Some(line) = two.as_ref().and_then(|(a, b)| row_classes::alike(a, b).err()) {
-        return Ok(Ok(Some(format!("at line {line} CTAs differ in more than their number of outer iterations"))));
-    }
-    match (two, jobs) {
-        (Some((a, b)), Some(jobs)) => Ok(Ok(smaller_grids(run, jobs, size_reads(&a, &b), v)?)),
-        _ => Ok(Ok(None)),
-    }
-}
-
-/// Runs more outer iterations where no induction over them holds: enough for all numbers to recur. A fault in one of
-/// many outer iterations appears in no other.
-fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &mut Verdict) -> Result<(), Stop> {
-    for n in 0..=SHORT {
-        let line = |t| at(n, t);
-        let Some(turns) = outer_turns::recurs(&run.turning(), &line).map(|recurs| 2 * recurs) else { continue };
-        if !at(n, turns).is_some_and(|prog| run.has_given_grid(&prog) && run.once(&prog).fails()) {
-            continue;
-        }
-        let all = (0..=turns).filter_map(|t| Some((t, at(n, t)?)));
-        for (t, prog) in all.filter(|(_, prog)| run.has_given_grid(prog)) {
-            let seen = run.once(&prog);
-            if seen.fails() {
-                run.taken(v, &prog, &seen, Place { trips: Some(n), turns: Some(t), jobs: None }, class)?;
-            }
+    let Some((a, b)) = row_classes::two_turns(at) else {
+        return Ok(Ok(Some("no two launches show how CTAs share out jobs".into())));
+    };
+    if let Err(line) = row_classes::alike(&a, &b) {
+        jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, v))?;
+        if jobs.is_none() || !uneven_jobs::only_end_loops(run, &a, &b) {
+            let why = format!("at line {line} CTAs differ in more than their number of outer iterations");
+            return Ok(Ok(Some(why)));
         }
     }
-    Ok(())
+    match jobs {
+        Some(jobs) => Ok(Ok(smaller_grids(run, jobs, size_reads(&a, &b), v)?)),
+        None => Ok(Ok(None)),
+    }
 }
 
 /// A loop around the main loop whose trip count follows from the given values and is not varied.

@@ -4,3 +4,4 @@ pub(crate) mod base_cases;
 pub(crate) mod cells;
 pub(crate) mod class;
 pub(crate) mod class_run;
+mod many_turns;

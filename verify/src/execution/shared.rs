@@ -4,6 +4,8 @@
 //! one run covers all numbers of outer iterations, and a kernel leaves it where a number that differs decides
 //! differently.
 
+use std::collections::BTreeSet;
+
 use warpline_sim::ir::{Class, Expr, Instr, Object, Op, ParamId, Program, each};
 
 use crate::execution::canonical::{CanonicalRun, Job, RecordedRun, RunResult, run};
@@ -103,13 +105,14 @@ fn one_world(a: &Program, last: &Job<'_>) -> bool {
 
 /// Whether all objects are equal, except for extents of matrices in dimensions over which no product sums.
 fn one_memory(a: &Program, b: &Program) -> bool {
-    let loads =
-        |i: &Instr, obj: usize| matches!(i, Instr::Op { op: Op::Move { src, .. }, .. } if src.obj as usize == obj);
-    let loaded = |obj: usize| a.code.iter().any(|i| loads(i, obj));
     let bare = |o: &Object| Object { rows: 0, cols: 0, row_cuts: Vec::new(), col_cuts: Vec::new(), ..o.clone() };
+    if a.objects == b.objects {
+        return true;
+    }
+    let multiplied = multiplied(a);
     let summed = |obj: usize, dim: &String| {
-        let other = |(j, o): (usize, &Object)| j != obj && o.dims.contains(dim) && loaded(j);
-        !dim.is_empty() && loaded(obj) && a.objects.iter().enumerate().any(other)
+        let other = |(j, o): (usize, &Object)| multiplied.contains(&[obj.min(j), obj.max(j)]) && o.dims.contains(dim);
+        !dim.is_empty() && a.objects.iter().enumerate().any(other)
     };
     a.objects.iter().zip(&b.objects).enumerate().all(|(obj, (x, y))| {
         let moved = [x.rows != y.rows, x.cols != y.cols];
@@ -118,6 +121,39 @@ fn one_memory(a: &Program, b: &Program) -> bool {
                 && bare(x) == bare(y)
                 && moved.iter().zip(&x.dims).all(|(moved, dim)| !moved || !summed(obj, dim))
     })
+}
+
+/// The pairs of objects whose tiles can be the two operands of a product, smaller index first. A tile comes to an operand
+/// by moves alone: arithmetic makes new values.
+fn multiplied(prog: &Program) -> BTreeSet<[usize; 2]> {
+    let ops = || prog.code.iter().filter_map(|i| if let Instr::Op { op, .. } = i { Some(op) } else { None });
+    let moves: BTreeSet<[usize; 2]> = ops()
+        .filter_map(|op| match op {
+            Op::Move { src, dst, .. } => Some([src.obj as usize, dst.obj as usize]),
+            _ => None,
+        })
+        .collect();
+    // The objects whose tiles can be in each object.
+    let mut holds: Vec<BTreeSet<usize>> = (0..prog.objects.len()).map(|obj| BTreeSet::from([obj])).collect();
+    loop {
+        let before: usize = holds.iter().map(BTreeSet::len).sum();
+        for [src, dst] in &moves {
+            let more = holds[*src].clone();
+            holds[*dst].extend(more);
+        }
+        if holds.iter().map(BTreeSet::len).sum::<usize>() == before {
+            break;
+        }
+    }
+    let products = ops().filter_map(|op| match op {
+        Op::Mma { a, b, .. } => Some([a.obj as usize, b.obj as usize]),
+        _ => None,
+    });
+    let pairs = products.flat_map(|[x, y]| {
+        let holds = &holds;
+        holds[x].iter().flat_map(move |x| holds[y].iter().map(move |y| [*x.min(y), *x.max(y)]))
+    });
+    pairs.collect()
 }
 
 /// For each instruction, the symbols that it reads.

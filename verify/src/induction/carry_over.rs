@@ -162,7 +162,25 @@ fn longer_periods(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, mut faile
 /// Searches for the period of the main loop and its start, for all trip counts, in a plane of two trip counts. Base cases
 /// may be at most `most`.
 pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>, most: i64) -> Result<Proof, String> {
-    near(run, at, Region::ALL, (&BEHIND_IN_PLANE, most)).map_err(|failed| failed.why)
+    let found = near(run, at, Region::ALL, (&BEHIND_IN_PLANE, most));
+    found.or_else(|failed| by_remainders(run, at, most, &failed).ok_or(failed.why))
+}
+
+/// Largest period of a plane that remainders of the trip count ask for: each trip count of a period is a line.
+const REMAINDERS: i64 = 24;
+
+/// [`period`] where conditions on remainders of the trip count, such as `tiles % 4 == 0`, ask for a longer period than
+/// states do.
+fn by_remainders(run: &ClassRun<'_>, at: AtTrips<'_>, most: i64, failed: &Failure) -> Option<Proof> {
+    let asked = failed.moduli.iter().fold(1, |all, m| lcm(all, *m).min(REMAINDERS + 1));
+    if failed.moduli.is_empty() || asked > REMAINDERS || !failed.faults.is_empty() {
+        return None;
+    }
+    let long = LONG.into_iter().find(|n| *n >= PERIODS * asked)?;
+    let (start, states) = repeats(run, at, long)?;
+    let period = lcm(states, asked);
+    let max = most.min(run.options.max_trips);
+    from((start, &BEHIND_IN_PLANE), &[period], max, |p| carries(run, at, p, 1, Region::ALL)).ok()
 }
 
 /// [`period`], also with a period longer than that of the states. A plane has few such lines.

@@ -13,6 +13,7 @@
 //!     outer_turns, common_prefix, instruction_log       runs of many outer trip counts as one
 //!   sequential_loops    trip counts of two loops that follow each other: lemma 8
 //!   row_classes         CTAs of a row whose outer loops differ by one iteration at most
+//!   uneven_jobs         CTAs of a row that behave differently, and share out any number of jobs
 //!   refused             trip counts that the kernel refuses
 //! ```
 
@@ -35,6 +36,7 @@ pub(crate) mod self_composition;
 pub(crate) mod sequential_loops;
 pub(crate) mod shift_invariance;
 pub(crate) mod trip_count;
+pub(crate) mod uneven_jobs;
 pub(crate) mod while_loops;
 
 /// The kernel in the form that inductions need: counting loops have an index and a bound, and running counters are

@@ -81,6 +81,8 @@ fn core(e: &Expr, chain: &mut Chain) -> Option<Expr> {
 
 fn linear(e: &Expr) -> bool {
     match e {
+        // A constant of the agent, such as the member of a role (`(warp - 4) / 4`), does not change with the loops.
+        _ if of_agent(e) => true,
         Expr::Const(_) | Expr::Param(_) | Expr::Var(_) | Expr::Env(_) => true,
         Expr::Unary(Unary::Neg, x) => linear(x),
         Expr::Binary(Binary::Add | Binary::Sub, p) => linear(&p.0) && linear(&p.1),
@@ -88,5 +90,14 @@ fn linear(e: &Expr) -> bool {
             (p.0.constant().is_some() && linear(&p.1)) || (p.1.constant().is_some() && linear(&p.0))
         }
         _ => false,
+    }
+}
+
+/// Whether an expression depends on the place of the agent only, so that it has one value in all kernels and at all
+/// times.
+fn of_agent(e: &Expr) -> bool {
+    match e {
+        Expr::Var(_) | Expr::Param(_) | Expr::Tape(..) => false,
+        _ => e.operands().all(of_agent),
     }
 }

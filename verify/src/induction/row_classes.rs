@@ -16,11 +16,25 @@ use warpline_sim::protocol::decisions_at_launch;
 use crate::induction::loop_counter::grown;
 use crate::induction::refined_indices::refine;
 use crate::induction::shift_invariance;
+use crate::induction::while_loops::sets;
 use warpline_sim::ir::{ExprUse, each};
 
-/// Trip count and number of outer iterations of the kernel whose text is searched for differences between CTAs of a
-/// row.
-pub(crate) const UNEVEN: (i64, i64) = (6, 2);
+/// Trip count of the kernel whose text is searched for differences between CTAs of a row, if the kernel accepts it.
+const TRIPS: i64 = 6;
+/// Largest trip count that is tried otherwise.
+const MOST_TRIPS: i64 = 200;
+/// Numbers of outer iterations that are tried.
+const TURNS: [i64; 6] = [2, 3, 5, 10, 20, 40];
+
+/// Calls `of` with trip counts until it returns a value: [`TRIPS`] first, as a kernel may refuse some.
+pub(crate) fn some_trips<T>(of: impl Fn(i64) -> Option<T>) -> Option<T> {
+    (TRIPS..=MOST_TRIPS).chain(0..TRIPS).find_map(of)
+}
+
+/// A kernel whose text is searched for differences between CTAs of a row, and the kernel with one outer iteration more.
+pub(crate) fn two_turns(at: impl Fn(i64, i64) -> Option<Program>) -> Option<(Program, Program)> {
+    TURNS.into_iter().find_map(|t| some_trips(|n| at(n, t).zip(at(n, t + 1))))
+}
 
 /// The gain of a variable at an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,7 +125,14 @@ impl Row<'_> {
                     open.push((pc + 1, both));
                 }
                 (Instr::End, _) => {}
-                _ => open.push((pc + 1, both)),
+                // A word of a mailbox or a counter can be any number, unless each cluster is handed its tiles.
+                (i, _) => {
+                    let mut vars = both;
+                    if let Some(v) = sets(i).filter(|_| !self.prog.hands_out()) {
+                        vars[v as usize] = Gain::Any;
+                    }
+                    open.push((pc + 1, vars));
+                }
             }
         }
         frames

@@ -7,7 +7,7 @@ use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, Unary, eac
 
 use crate::induction::grid_size::{SizeReads, size_reads};
 use crate::induction::loop_counter::step_of;
-use crate::induction::row_classes::UNEVEN;
+use crate::induction::row_classes::{some_trips, two_turns};
 use crate::induction::while_loops;
 
 /// A symbol that sets the trip count of the outer loop: the value `value + (turns * step - bound) * den` gives `turns`
@@ -82,10 +82,16 @@ impl Trips {
         // One iteration more for each step of the parameter. If one step gives several iterations, steps are counted.
         let (step, bound) = if slope.num == 1 { (slope.den, bound) } else { (slope.den, symbol.value / slope.den) };
         let mut varied = BTreeSet::from([p]);
-        let outer = Outer::of(symbolic, p);
-        varied.extend(outer.as_ref().map(|o| o.symbol));
-        let other = if outer.is_none() { other(symbolic, p) } else { None };
-        varied.extend(other.as_ref().map(|o| o.symbol));
+        let mut outer = Outer::of(symbolic, p);
+        let mut other = if outer.is_none() { other(symbolic, p) } else { None };
+        match &other {
+            // The parameter of the inner loop is the main one.
+            Some(o) if innermost && in_while(symbolic, o.symbol) && !in_while(symbolic, p) => return None,
+            Some(o) if in_while(symbolic, p) && !in_while(symbolic, o.symbol) => outer = Some(o.passing(symbolic)),
+            _ => {}
+        }
+        other = other.filter(|_| outer.is_none());
+        varied.extend(outer.iter().chain(&other).map(|o| o.symbol));
         let fixed = fixed(symbolic, &varied);
         let kernel = symbolic.bind_all_but(&varied);
         let (name, value) = (symbol.name.clone(), symbol.value);
@@ -131,8 +137,8 @@ impl Trips {
     /// The line at which the code reads the size of the grid as a term of a sum, if fewer jobs than CTAs set a smaller
     /// grid. What such launches do is then assumed (docs/proof.md, lemma 13).
     pub fn smaller_grids_assumed(&self) -> Option<u32> {
-        let (n, turns) = UNEVEN;
-        let (two, three, one_job) = (self.turned(n, turns)?, self.turned(n, turns + 1)?, self.with_jobs(n, 1)?);
+        let (two, three) = two_turns(|n, t| self.turned(n, t))?;
+        let one_job = some_trips(|n| self.with_jobs(n, 1))?;
         match size_reads(&two, &three) {
             SizeReads::Sum(line) if one_job.grid != two.grid => Some(line),
             _ => None,
@@ -244,6 +250,23 @@ impl Outer {
         let slope = slope(prog, &Expr::Param(symbol), *only).filter(|s| s.num == 1)?;
         Some(outer(*only, slope.den))
     }
+
+    /// The loop of a scheduler, which passes jobs on in a mailbox. Each of its iterations is one of the `while` loop around
+    /// the main loop.
+    fn passing(&self, prog: &Program) -> Outer {
+        let own = |l: &&Loop| l.bound.as_ref().is_some_and(|b| grows(prog, b, self.symbol));
+        Outer { step: prog.loops.iter().find(own).map_or(1, |l| step_of(prog, l)), ..self.clone() }
+    }
+}
+
+fn grows(prog: &Program, e: &Expr, p: ParamId) -> bool {
+    slope(prog, e, p).is_some_and(|s| s.num > 0)
+}
+
+/// Whether a parameter sets the bound of a loop inside a `while` loop that does not count.
+fn in_while(prog: &Program, p: ParamId) -> bool {
+    let around = |l: &Loop| prog.loops.iter().any(|w| w.bound.is_none() && w.head < l.head && l.end <= w.end);
+    prog.loops.iter().any(|l| l.bound.as_ref().is_some_and(|b| grows(prog, b, p)) && around(l))
 }
 
 /// A parameter, and the constant that is added to it.
@@ -276,15 +299,26 @@ fn used(prog: &Program, but: ParamId) -> BTreeSet<ParamId> {
 /// Whether a parameter only counts: the code reads it only in conditions and bounds of loops. A parameter that says
 /// where or how far (a look-ahead, a slot) is part of the design.
 fn counts(prog: &Program, p: ParamId) -> bool {
+    !reads_other(prog, p, &BTreeSet::new())
+}
+
+/// The same for a number of jobs, which may also set the size of the grid, by which a loop over jobs steps.
+fn counts_jobs(prog: &Program, p: ParamId) -> bool {
+    let steps = prog.loops.iter().filter(|l| l.var.is_some()).filter_map(|l| (l.end as usize).checked_sub(2)).collect();
+    !reads_other(prog, p, &steps)
+}
+
+/// Whether an instruction that is not one of these reads a parameter, other than in a condition or the bound of a loop.
+fn reads_other(prog: &Program, p: ParamId, but: &BTreeSet<usize>) -> bool {
     let mut other = BTreeSet::new();
-    for i in &prog.code {
+    for (_, i) in prog.code.iter().enumerate().filter(|(pc, _)| !but.contains(pc)) {
         each(prog, i, &mut |what, e| {
             if what != ExprUse::Guard {
                 other.extend(prog.parameters_of(e));
             }
         });
     }
-    !other.contains(&p)
+    other.contains(&p)
 }
 
 /// A parameter that sets the bounds of loops, none of which is inside or around a loop that another parameter grows.
@@ -301,7 +335,8 @@ fn other(prog: &Program, p: ParamId) -> Option<Outer> {
         let symbol = &prog.symbols[q as usize];
         let (slope, bound) = prog.loops.iter().find_map(|l| by(l, q)).filter(|(s, _)| s.num == 1)?;
         let all = prog.loops.iter().filter(|l| by(l, q).is_some()).all(apart);
-        let fit = symbol.definition.is_none() && (prog.opaque_globals || counts(prog, q)) && all;
+        let only = prog.opaque_globals || counts(prog, q) || in_while(prog, p) && counts_jobs(prog, q);
+        let fit = symbol.definition.is_none() && only && all;
         fit.then_some(Outer { symbol: q, step: 1, value: symbol.value, bound, den: slope.den, handed: false })
     };
     (0..prog.symbols.len() as ParamId).find_map(first)

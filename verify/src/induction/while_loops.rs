@@ -89,7 +89,8 @@ fn lives_behind(prog: &Program, end: usize, var: VarId) -> bool {
     })
 }
 
-fn sets(i: &Instr) -> Option<VarId> {
+/// The variable that an instruction sets.
+pub(crate) fn sets(i: &Instr) -> Option<VarId> {
     match i {
         Instr::Set(v, _) | Instr::Op { op: Op::Get { var: v, .. }, .. } => Some(*v),
         Instr::Op { op: Op::Counter { act: CounterAct::Fetch(v) | CounterAct::Load(v), .. }, .. } => Some(*v),

@@ -29,7 +29,8 @@ pub(super) struct Sum {
     dim: (ObjId, u8),
     /// Rows and columns of the whole product.
     product: [i64; 2],
-    /// Whether the sum was read back from global memory. A sum that it is added to has its blocks too.
+    /// Whether the sum was read back from memory where another agent may have put it: shared memory, of this CTA or of
+    /// another, or global memory. A sum that it is added to has its blocks too.
     partial: bool,
 }
 
@@ -99,11 +100,6 @@ impl Coverage {
         &self.sums
     }
 
-    /// Whether a global matrix that the kernel reads again holds sums.
-    pub(super) fn keeps_sums(&self) -> bool {
-        !self.kept_sums.is_empty()
-    }
-
     /// Records that elements of a global matrix were read. They may be stored once more: the matrix is a workspace.
     pub(super) fn note_read(&mut self, obj: ObjId, rect: &Rect) {
         for s in self.stored.iter_mut().filter(|s| s.obj == obj) {
@@ -116,6 +112,12 @@ impl Sum {
     /// Granules added.
     fn done(&self) -> u32 {
         self.seen.iter().map(|w| w.count_ones()).sum()
+    }
+
+    /// Whether two sums over the same dimension have no block in common.
+    fn is_apart_from(&self, other: &Sum) -> bool {
+        let alike = (self.granule, self.dim, self.product) == (other.granule, other.dim, other.product);
+        alike && self.seen.iter().zip(&other.seen).all(|(x, y)| x & y == 0)
     }
 
     /// The part of a sum that repeats while the sum grows: the depth of a step, and the contracted dimension.
@@ -254,7 +256,8 @@ impl World<'_> {
     /// with the fewest blocks is copied. A value from global memory is not a sum.
     pub(super) fn carry_sum(&mut self, a: AgentId, from: &Footprint, to: &Footprint) {
         let sums = self.each_piece(a, from).map(|p| &self.memory.coverage.sums[p]);
-        let sum = sums.filter(|s| s.granule > 0).min_by_key(|s| s.done()).cloned().unwrap_or_default();
+        let mut sum = sums.filter(|s| s.granule > 0).min_by_key(|s| s.done()).cloned().unwrap_or_default();
+        sum.partial |= sum.granule > 0 && self.prog.objects[from.obj as usize].class == Class::Shared;
         for p in self.each_piece(a, to) {
             if self.memory.coverage.sums[p].granule > 0 || sum.granule > 0 {
                 self.memory.coverage.sums[p].clone_from(&sum);
@@ -314,21 +317,32 @@ impl World<'_> {
         }
     }
 
-    /// Arithmetic adds a partial sum that came back from a workspace: the result has the blocks of that sum too.
+    /// Arithmetic on several sums adds them where one was read back from memory, or where two have no block in common:
+    /// the result has the blocks of all of them. Other arithmetic, such as that on scores, is not taken for a sum.
     pub(super) fn add_sums(&mut self, a: AgentId, reads: &[Footprint], writes: &[Footprint]) {
-        let parts = reads.iter().flat_map(|f| self.each_piece(a, f)).map(|p| &self.memory.coverage.sums[p]);
-        let parts: Vec<Sum> = parts.filter(|s| s.partial && s.granule > 0).cloned().collect();
-        for part in parts {
-            let to: Vec<usize> = writes.iter().flat_map(|f| self.each_piece(a, f)).collect();
-            for p in to {
-                let sum = &mut self.memory.coverage.sums[p];
-                if sum.granule == 0 {
-                    sum.clone_from(&part);
-                } else if (sum.granule, sum.dim) == (part.granule, part.dim) {
-                    sum.seen.iter_mut().zip(&part.seen).for_each(|(w, v)| *w |= v);
-                } else {
-                    sum.granules = 0;
-                }
+        let sums = &self.memory.coverage.sums;
+        let mut parts: SmallVec<[&Sum; 4]> = SmallVec::new();
+        for sum in reads.iter().flat_map(|f| self.each_piece(a, f)).map(|p| &sums[p]).filter(|s| s.granule > 0) {
+            if !parts.contains(&sum) {
+                parts.push(sum);
+            }
+        }
+        let apart = |(i, x): (usize, &&Sum)| parts[..i].iter().any(|y| x.is_apart_from(y));
+        if !parts.iter().any(|s| s.partial) && !parts.iter().enumerate().any(apart) {
+            return;
+        }
+        // Of sums of several matrices, one that was read back decides.
+        parts.sort_by_key(|s| !s.partial);
+        let parts: Vec<Sum> = parts.into_iter().cloned().collect();
+        let to: Vec<usize> = writes.iter().flat_map(|f| self.each_piece(a, f)).collect();
+        for (part, p) in parts.iter().flat_map(|part| to.iter().map(move |p| (part, *p))) {
+            let sum = &mut self.memory.coverage.sums[p];
+            if sum.granule == 0 {
+                sum.clone_from(part);
+            } else if (sum.granule, sum.dim) == (part.granule, part.dim) {
+                sum.seen.iter_mut().zip(&part.seen).for_each(|(w, v)| *w |= v);
+            } else if part.partial {
+                sum.granules = 0;
             }
         }
     }

@@ -38,9 +38,7 @@ impl Instruction for Alu<'_> {
             let key = TileKey { obj: p.obj, at: [w.member(a), 0], shift: [0, 0], forms: [0; 2] };
             w.check_write(a, w.spec.agent_row(a), &f, x, Some(key));
         }
-        if w.memory.coverage.keeps_sums() {
-            w.add_sums(a, &read, &written);
-        }
+        w.add_sums(a, &read, &written);
         let count = w.eval(a, self.count)?;
         if count < 0 {
             return Err(Fault::Negative("a number of operations", count).into());

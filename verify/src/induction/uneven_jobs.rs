@@ -1,0 +1,93 @@
+//! Numbers of jobs that are no multiple of the grid, where CTAs differ in more than their number of outer iterations.
+//!
+//! A persistent kernel distributes jobs as `for job in cta.id..jobs step grid.size`. If the code reads the number of jobs
+//! nowhere but at the end of such loops, a CTA depends on that number only through its own number of outer iterations. In
+//! a launch of J jobs with t of them for this CTA, the CTA makes the same steps as in the launch of t jobs for each CTA:
+//! of the jobs `cta.id + k * grid.size`, both launches have those with k < t. The launches of t jobs for each CTA are
+//! proved. Guards on the CTA or on the job may be of any form. `row_classes` allows other reads of the number of jobs, but
+//! no such guards.
+
+use std::collections::BTreeSet;
+
+use warpline_sim::ir::{Binary, Env, Expr, Instr, Loop, ParamId, Program, each};
+
+use crate::cta::class_run::ClassRun;
+use crate::execution::shared;
+use crate::induction::loop_counter::step_of;
+
+/// Whether the code of a kernel reads the number of jobs only at the end of loops that distribute them. `next` is the
+/// kernel with one outer iteration more for each CTA.
+pub(crate) fn only_end_loops(run: &ClassRun<'_>, prog: &Program, next: &Program) -> bool {
+    let pairs = prog.symbols.iter().zip(&next.symbols).enumerate();
+    let jobs = pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id as ParamId).collect();
+    let of = Text { prog, jobs };
+    // Loops that distribute jobs.
+    let shared_out: Vec<&Loop> = prog.loops.iter().filter(|l| l.bound.as_ref().is_some_and(|b| of.reads(b))).collect();
+    let ends: BTreeSet<u32> = shared_out.iter().flat_map(|l| [l.head, l.end.saturating_sub(2)]).collect();
+    let other = |(pc, i): (usize, &Instr)| {
+        let mut reads = false;
+        each(prog, i, &mut |_, e| reads |= of.reads(e));
+        reads && !ends.contains(&(pc as u32))
+    };
+    let one_bound = |l: &&Loop| l.bound == shared_out[0].bound;
+    let one_job_each = |l: &Loop| {
+        let ctas = prog.grid.len();
+        let ends = l.bound.as_ref().and_then(|b| Some((prog.launch_value(b)?, next.launch_value(b)?)));
+        ends.is_some_and(|(end, later)| end % ctas == 0 && later - end == ctas)
+    };
+    prog.tapes.is_empty()
+        && shared::of_one(run.job(prog))(next)
+        && shared_out.iter().all(one_bound)
+        && shared_out.iter().all(|l| one_job_each(l))
+        && shared_out.iter().all(|l| of.distributes(l))
+        && !prog.code.iter().enumerate().any(other)
+}
+
+struct Text<'p> {
+    prog: &'p Program,
+    /// The symbols that the number of jobs changes.
+    jobs: BTreeSet<ParamId>,
+}
+
+impl Text<'_> {
+    /// Whether an expression depends on the number of jobs.
+    fn reads(&self, e: &Expr) -> bool {
+        let mut reads = false;
+        e.visit(&mut |x| {
+            if let Expr::Param(p) = x {
+                reads |= self.jobs.contains(p) || !self.prog.parameters_of(x).is_disjoint(&self.jobs);
+            }
+        });
+        reads
+    }
+
+    /// Whether a loop is `for job in cta.id..jobs step grid.size`: each job is one CTA's, and the launch index of the CTA
+    /// is below the step.
+    fn distributes(&self, l: &Loop) -> bool {
+        let Program { code, grid, cluster, .. } = self.prog;
+        let (Some(var), Some(bound)) = (l.var, &l.bound) else { return false };
+        let index = |e: &Expr| match e {
+            Expr::Env(Env::ClusterId) => true,
+            Expr::Env(Env::CtaId) => *cluster == 1,
+            Expr::Env(Env::ClusterM) => grid.len() == grid.m,
+            Expr::Env(Env::CtaM) => *cluster == 1 && grid.len() == grid.m,
+            _ => false,
+        };
+        let first = l.head.checked_sub(1).and_then(|pc| code.get(pc as usize));
+        let starts = matches!(first, Some(Instr::Set(v, e)) if *v == var && index(e));
+        let test = Expr::binary(Binary::Lt, Expr::Var(var), bound.clone());
+        let ends = matches!(code.get(l.head as usize), Some(Instr::Unless(e, _)) if *e == test);
+        let whole = matches!(bound, Expr::Param(p) if self.jobs.contains(p));
+        starts && ends && whole && self.steps_by_grid(l, var)
+    }
+
+    /// Whether the step of a loop is the size of the grid, for every number of jobs that has the given grid.
+    fn steps_by_grid(&self, l: &Loop, var: u16) -> bool {
+        let Some(Instr::Set(v, Expr::Binary(Binary::Add, pair))) = self.prog.code.get((l.end as usize).wrapping_sub(2))
+        else {
+            return false;
+        };
+        let size = |e: &Expr| !self.reads(e) || self.prog.forms.grid.iter().flatten().any(|size| size == e);
+        *v == var && pair.0 == Expr::Var(var) && size(&pair.1) && step_of(self.prog, l) == self.prog.grid.len()
+    }
+}
