@@ -9,7 +9,7 @@ use crate::fences::{Cover, Level};
 use crate::ir::{Class, Fence, Writes};
 
 use super::footprint::Footprint;
-use super::order::{Access, RowId};
+use super::order::{Access, Epoch, RowId};
 use super::stream::StreamKind;
 use super::vocabulary::AgentId;
 use super::world::World;
@@ -71,10 +71,13 @@ impl World<'_> {
             _ => {}
         }
         if matches!(kind, Fence::Async | Fence::MbarrierInit) {
+            // Whoever is ordered after the fence, and nobody else: another agent's fence can come too late.
+            let here = Epoch { comp: a, clock: self.order.clock(row, a) };
             for ix in 0..self.mbars.len() {
                 let Some(init) = self.mbars[ix].init().map(|x| x.epoch) else { continue };
-                if self.order.has(row, init) {
-                    self.mbars[ix].fence_init();
+                let known = |fences: &[Epoch]| fences.iter().any(|e| self.order.has(row, *e));
+                if self.order.has(row, init) && !known(self.mbars[ix].init_fences()) {
+                    self.mbars[ix].fence_init(here);
                 }
                 if kind == Fence::MbarrierInit && init.comp == a {
                     self.mbars[ix].release_init();
