@@ -19,3 +19,4 @@ mod sass;
 mod states;
 mod thresholds;
 mod values;
+mod workers;

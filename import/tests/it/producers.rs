@@ -18,20 +18,20 @@ fn text(threads: u32, body: &str) -> String {
 }
 
 /// The verdict on a kernel with this body.
-fn verdict(threads: u32, body: &str) -> String {
+pub(crate) fn verdict(threads: u32, body: &str) -> String {
     let text = text(threads, body);
     common::verdict_on(&text)
 }
 
 /// Barriers with these counts, initialized by thread 0.
-fn barriers(counts: &[u32]) -> String {
+pub(crate) fn barriers(counts: &[u32]) -> String {
     let init = |(i, n): (usize, &u32)| format!("\t@!%p1 mbarrier.init.shared.b64 [%r2+{}], {n};\n", 8 * i);
     let all: String = counts.iter().enumerate().map(init).collect();
     format!("{all}\t@!%p1 fence.mbarrier_init.release.cluster;\n\tbar.sync 0;\n")
 }
 
 /// A wait for a parity.
-fn wait(label: &str, barrier: u32, parity: &str) -> String {
+pub(crate) fn wait(label: &str, barrier: u32, parity: &str) -> String {
     format!("${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p9, [%r2+{barrier}], {parity};\n\t@!%p9 bra ${label};\n")
 }
 

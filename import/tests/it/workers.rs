@@ -1,0 +1,48 @@
+//! Worker warps that get work only for some launches, and fences behind the `init` of a barrier.
+
+use crate::producers::{barriers, verdict, wait};
+
+/// A worker warp makes as many iterations as a size says, and signals in the one that is `last` iterations before the
+/// end. The first warp hands out the work for sizes of at least `least`, and waits for the signal.
+fn handed_out(least: u32, last: u32) -> String {
+    format!(
+        "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $W;\n\tsetp.lt.s32 %p4, %r10, {least};\n\t@%p4 bra $E;\n\
+         \tst.shared.b8 [%r3], 1;\n\tbarrier.sync 1;\n\tbarrier.sync 1;\n{}\tbarrier.sync 1;\n\
+         $E:\n\tst.shared.b8 [%r3], 2;\n\tbarrier.sync 1;\n\tbra.uni $L9;\n\
+         $W:\n\tbarrier.sync 1;\n\tld.shared.b8 %r22, [%r3];\n\tsetp.eq.s32 %p5, %r22, 2;\n\t@%p5 bra $L9;\n\
+         \tbarrier.sync 1;\n\tmov.b32 %r14, 0;\n\tsub.s32 %r15, %r10, {last};\n\tsetp.ne.s32 %p7, %r1, 32;\n\
+         $L5:\n\tsetp.ge.s32 %p6, %r14, %r10;\n\t@%p6 bra $L6;\n\tsetp.ne.s32 %p8, %r14, %r15;\n\tor.pred %p8, %p7, %p8;\n\
+         \t@!%p8 mbarrier.arrive.shared.b64 %rd5, [%r2];\n\tadd.s32 %r14, %r14, 1;\n\tbra.uni $L5;\n\
+         $L6:\n\tbarrier.sync 1;\n\tbra.uni $W;\n$L9:\n",
+        barriers(&[1]),
+        wait("L1", 0, "0")
+    )
+}
+
+/// The case in which workers get work has its condition: with a size of zero, nobody waits for a signal.
+#[test]
+fn a_case_is_decided_for_its_own_launches() {
+    assert_eq!(verdict(64, &handed_out(1, 1)), "proved\t");
+    // With one iteration, there is none before the last one.
+    assert_eq!(verdict(64, &handed_out(1, 2)), "violated\thangs");
+    // A size of zero is handed out, too.
+    assert_eq!(verdict(64, &handed_out(0, 1)), "violated\thangs");
+}
+
+/// The first warp executes the fence behind an `init`, and the second one starts a copy that signals the barrier.
+#[test]
+fn a_fence_counts_for_those_that_are_ordered_after_it() {
+    let kernel = |order: &str| {
+        format!(
+            "\t@!%p1 mbarrier.init.shared.b64 [%r2], 1;\n\tbar.sync 0;\n\tsetp.gt.u32 %p3, %r1, 31;\n\
+             \tsetp.ne.s32 %p2, %r1, 32;\n\t@%p3 bra $L1;\n\tfence.proxy.async.shared::cta;\n$L1:\n{order}\
+             \t@%p2 bra $L2;\n\tmbarrier.arrive.expect_tx.shared.b64 _, [%r2], 256;\n\tmov.b32 %r14, 0;\n\
+             \tcp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd2, {{%r14}}], [%r2];\n\
+             $L2:\n{}",
+            wait("L3", 0, "0")
+        )
+    };
+    assert_eq!(verdict(64, &kernel("\tbar.sync 0;\n")), "proved\t");
+    let unordered = verdict(64, &kernel(""));
+    assert!(unordered.contains("no `fence mbarrier_init` or `fence async` follows its `init`"), "{unordered}");
+}
