@@ -1,4 +1,4 @@
-//! Worker warps that get work only for some launches, and fences behind the `init` of a barrier.
+//! Worker warps that get work only for some launches, fences behind the `init` of a barrier, and groups of tiles.
 
 use crate::producers::{barriers, verdict, wait};
 
@@ -45,4 +45,28 @@ fn a_fence_counts_for_those_that_are_ordered_after_it() {
     assert_eq!(verdict(64, &kernel("\tbar.sync 0;\n")), "proved\t");
     let unordered = verdict(64, &kernel(""));
     assert!(unordered.contains("no `fence mbarrier_init` or `fence async` follows its `init`"), "{unordered}");
+}
+
+/// Groups with a number of tiles and a number of steps of their own, both from memory. A register has one value behind the
+/// loop over the steps, and another one where there are no steps.
+#[test]
+fn data_decide_the_tiles_of_a_group_and_their_steps() {
+    let kernel = |last: &str| {
+        format!(
+            "\tshl.b32 %r20, %r1, 2;\n\tadd.s32 %r21, %r3, %r20;\n\txor.b32 %r22, %r20, 128;\n\tadd.s32 %r22, %r3, %r22;\n\
+             \tmov.b32 %r14, 0;\n\
+             $G:\n\tmul.wide.u32 %rd3, %r14, 8;\n\tadd.s64 %rd4, %rd1, %rd3;\n\tld.global.b32 %r15, [%rd4];\n\
+             \tld.global.b32 %r16, [%rd4+4];\n\tmov.b32 %r17, 0;\n\
+             $T:\n\tsetp.ge.s32 %p2, %r17, %r16;\n\t@%p2 bra $E;\n\tbar.sync 0;\n\tsetp.lt.s32 %p3, %r15, 1;\n\
+             \tmov.b32 %r24, 0;\n\t@%p3 bra $J;\n\tmov.b32 %r18, 0;\n\tmov.b32 %r25, 0;\n\
+             $K:\n\tmov.b32 %r24, %r25;\n\tst.shared.b32 [%r21], %r18;\n\tbar.sync 0;\n\tld.shared.b32 %r23, [%r22];\n\
+             \tbar.sync 0;\n\txor.b32 %r25, %r24, 1;\n\tadd.s32 %r18, %r18, 1;\n\tsetp.lt.s32 %p4, %r18, %r15;\n\t@%p4 bra $K;\n\
+             $J:\n\tshl.b32 %r26, %r24, 8;\n\tadd.s32 %r26, %r26, %r21;\n\tst.shared.b32 [%r26+256], %r17;\n{last}\
+             \tld.shared.b32 %r23, [%r22+256];\n\tld.shared.b32 %r23, [%r22+512];\n\tadd.s32 %r17, %r17, 1;\n\tbra.uni $T;\n\
+             $E:\n\tadd.s32 %r14, %r14, 1;\n\tsetp.lt.s32 %p6, %r14, %r10;\n\t@%p6 bra $G;\n"
+        )
+    };
+    assert_eq!(verdict(64, &kernel("\tbar.sync 0;\n")), "proved\t");
+    let without = verdict(64, &kernel(""));
+    assert!(without.starts_with("violated"), "{without}");
 }
