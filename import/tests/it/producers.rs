@@ -7,7 +7,7 @@ use crate::common;
 
 /// A kernel with this body, for a block of this many threads: 1,024 bytes of data, four barriers and a tensor map.
 /// Registers `%r1` to `%r3` have the thread, the barriers and the data; `%p1` is false for thread 0 alone.
-fn text(threads: u32, body: &str) -> String {
+pub(crate) fn text(threads: u32, body: &str) -> String {
     format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1,\n\
          .param .align 64 .b8 k_param_2[128])\n.reqntid {threads}\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<48>;\n\

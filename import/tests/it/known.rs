@@ -1,6 +1,8 @@
-//! Worker warps that get work only for some launches, fences behind the `init` of a barrier, and groups of tiles.
+//! Values that are known for some launches or some places only: worker warps that get work for some sizes, fences behind
+//! the `init` of a barrier, groups of tiles, and the address of tensor memory.
 
-use crate::producers::{barriers, verdict, wait};
+use crate::common::verdict_on;
+use crate::producers::{barriers, text, verdict, wait};
 
 /// A worker warp makes as many iterations as a size says, and signals in the one that is `last` iterations before the
 /// end. The first warp hands out the work for sizes of at least `least`, and waits for the signal.
@@ -68,5 +70,26 @@ fn data_decide_the_tiles_of_a_group_and_their_steps() {
     };
     assert_eq!(verdict(64, &kernel("\tbar.sync 0;\n")), "proved\t");
     let without = verdict(64, &kernel(""));
+    assert!(without.starts_with("violated"), "{without}");
+}
+
+/// A word of shared memory has the address of tensor memory first, and a value from global memory later. That value decides
+/// whether two warps exchange data.
+#[test]
+fn the_address_of_tensor_memory_is_overwritten() {
+    let kernel = |order: &str| {
+        let body = format!(
+            "\tsetp.lt.u32 %p2, %r1, 32;\n\t@%p2 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 64;\n\
+             \tbar.sync 0;\n\tld.shared.b32 %r20, [%r3];\n\tbar.sync 0;\n\tld.global.b32 %r21, [%rd1];\n\
+             \t@!%p1 st.shared.b32 [%r3], %r21;\n\tbar.sync 0;\n\tld.shared.b32 %r22, [%r3];\n\tsetp.eq.s32 %p3, %r22, 0;\n\
+             \t@%p3 bra $L1;\n\tshl.b32 %r23, %r1, 2;\n\tadd.s32 %r23, %r23, %r3;\n\txor.b32 %r24, %r1, 32;\n\
+             \tshl.b32 %r24, %r24, 2;\n\tadd.s32 %r24, %r24, %r3;\n\tst.shared.b32 [%r23+256], %r1;\n{order}\
+             \tld.shared.b32 %r25, [%r24+256];\n\
+             $L1:\n\tbar.sync 0;\n\t@%p2 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r20, 64;\n"
+        );
+        text(64, &body).replace("sm_90a", "sm_100a")
+    };
+    assert_eq!(verdict_on(&kernel("\tbar.sync 0;\n")), "proved\t");
+    let without = verdict_on(&kernel(""));
     assert!(without.starts_with("violated"), "{without}");
 }
