@@ -299,7 +299,9 @@ fn other(prog: &Program, p: ParamId) -> Option<Outer> {
     };
     let first = |q: ParamId| {
         let symbol = &prog.symbols[q as usize];
-        let (slope, bound) = prog.loops.iter().find_map(|l| by(l, q)).filter(|(s, _)| s.num == 1)?;
+        let (slope, bound) = prog.loops.iter().find_map(|l| by(l, q))?;
+        // If one step of the parameter gives several iterations, steps are counted, as for the main loop.
+        let bound = if slope.num == 1 { bound } else { symbol.value / slope.den };
         let all = prog.loops.iter().filter(|l| by(l, q).is_some()).all(apart);
         let fit = symbol.definition.is_none() && (prog.opaque_globals || counts(prog, q)) && all;
         fit.then_some(Outer { symbol: q, step: 1, value: symbol.value, bound, den: slope.den, handed: false })
