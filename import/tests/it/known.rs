@@ -1,5 +1,5 @@
 //! Values that are known for some launches or some places only: worker warps that get work for some sizes, fences behind
-//! the `init` of a barrier, groups of tiles, and the address of tensor memory.
+//! the `init` of a barrier, groups of tiles, a coordinate that sets a trip count, and the address of tensor memory.
 
 use crate::common::verdict_on;
 use crate::producers::{barriers, text, verdict, wait};
@@ -91,5 +91,28 @@ fn the_address_of_tensor_memory_is_overwritten() {
     };
     assert_eq!(verdict_on(&kernel("\tbar.sync 0;\n")), "proved\t");
     let without = verdict_on(&kernel(""));
+    assert!(without.starts_with("violated"), "{without}");
+}
+
+/// Two consecutive loops: a size sets the trip count of the first one, and four times a coordinate that of the second one.
+#[test]
+fn a_multiple_of_a_coordinate_is_a_trip_count() {
+    let steps = |label: &str, last: &str, count: &str| {
+        format!(
+            "${label}:\n\tst.shared.b32 [%r21], %r14;\n\tbar.sync 0;\n\tld.shared.b32 %r23, [%r22];\n{last}\
+             \tadd.s32 %r14, %r14, 1;\n\tsetp.lt.s32 %p4, %r14, {count};\n\t@%p4 bra ${label};\n"
+        )
+    };
+    let kernel = |last: &str| {
+        format!(
+            "\tshl.b32 %r20, %r1, 2;\n\tadd.s32 %r21, %r3, %r20;\n\txor.b32 %r22, %r20, 128;\n\tadd.s32 %r22, %r3, %r22;\n\
+             \tmov.u32 %r11, %ctaid.x;\n\tshl.b32 %r12, %r11, 2;\n\tmov.b32 %r14, 0;\n\tsetp.lt.s32 %p2, %r10, 1;\n\
+             \t@%p2 bra $L2;\n{}$L2:\n\tmov.b32 %r14, 0;\n\tsetp.lt.s32 %p3, %r12, 1;\n\t@%p3 bra $L9;\n{}$L9:\n",
+            steps("L1", "\tbar.sync 0;\n", "%r10"),
+            steps("L3", last, "%r12")
+        )
+    };
+    assert_eq!(verdict(64, &kernel("\tbar.sync 0;\n")), "proved\t");
+    let without = verdict(64, &kernel(""));
     assert!(without.starts_with("violated"), "{without}");
 }
