@@ -11,7 +11,7 @@ use crate::ir::{Class, Fence, Writes};
 use super::footprint::Footprint;
 use super::order::{Access, Epoch, RowId};
 use super::stream::StreamKind;
-use super::vocabulary::AgentId;
+use super::vocabulary::{AgentId, MbarIx};
 use super::world::World;
 
 /// The last use of a register piece since its warp's last `wgmma.fence`.
@@ -75,8 +75,7 @@ impl World<'_> {
             let here = Epoch { comp: a, clock: self.order.clock(row, a) };
             for ix in 0..self.mbars.len() {
                 let Some(init) = self.mbars[ix].init().map(|x| x.epoch) else { continue };
-                let known = |fences: &[Epoch]| fences.iter().any(|e| self.order.has(row, *e));
-                if self.order.has(row, init) && !known(self.mbars[ix].init_fences()) {
+                if self.order.has(row, init) && !self.init_fenced(row, ix as MbarIx) {
                     self.mbars[ix].fence_init(here);
                 }
                 if kind == Fence::MbarrierInit && init.comp == a {

@@ -252,7 +252,7 @@ impl World<'_> {
     /// The fences behind the `init` of an mbarrier. `None` where each user of the barrier is ordered after one of them.
     pub(super) fn open_init_fences(&self, ix: MbarIx) -> Option<&[Epoch]> {
         let list = self.mbars[ix as usize].init_fences();
-        let knows = |a: &AgentId| list.iter().any(|e| self.order.has(self.spec.agent_row(*a), *e));
+        let knows = |a: &AgentId| self.init_fenced(self.spec.agent_row(*a), ix);
         let mut users = self.asked().barrier_users[ix as usize].iter().filter(|a| !self.agents[**a].ended);
         (list.is_empty() || !users.all(knows)).then_some(list)
     }
