@@ -1,5 +1,6 @@
 //! Values that are known for some launches or some places only: worker warps that get work for some sizes, fences behind
-//! the `init` of a barrier, groups of tiles, a coordinate that sets a trip count, and the address of tensor memory.
+//! the `init` of a barrier, groups of tiles, a coordinate that sets a trip count, the address of tensor memory, and the
+//! bytes of a store.
 
 use crate::common::verdict_on;
 use crate::producers::{barriers, text, verdict, wait};
@@ -115,4 +116,27 @@ fn a_multiple_of_a_coordinate_is_a_trip_count() {
     assert_eq!(verdict(64, &kernel("\tbar.sync 0;\n")), "proved\t");
     let without = verdict(64, &kernel(""));
     assert!(without.starts_with("violated"), "{without}");
+}
+
+/// Each warp stores a tile through 256 bytes of shared memory, behind an exchange through the 128 bytes next to them. The
+/// text does not say how many bytes the store reads.
+#[test]
+fn bytes_of_an_exchange_are_not_those_of_a_store() {
+    let kernel = |last: &str, next: &str| {
+        format!(
+            "\tshl.b32 %r20, %r1, 2;\n\tadd.s32 %r21, %r3, %r20;\n\tshl.b32 %r22, %r1, 1;\n\tadd.s32 %r22, %r3, %r22;\n\
+             \tmov.b32 %r14, 0;\n\
+             $L1:\n\tst.shared.b16 [%r22+256], %r1;\n\tbar.sync 0;\n\tld.shared.b32 %r23, [%r3+256];\n\
+             \tcp.async.bulk.wait_group.read 0;\n\tbar.sync 0;\n\tst.shared.b32 [%r21], %r23;\n\tfence.proxy.async.shared::cta;\n\
+             \tbar.sync 0;\n\
+             \t@!%p1 cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd2, {{%r14}}], [%r3];\n\
+             \tcp.async.bulk.commit_group;\n{next}\tadd.s32 %r14, %r14, 1;\n\tsetp.lt.s32 %p4, %r14, %r10;\n\t@%p4 bra $L1;\n\
+             {last}"
+        )
+    };
+    let wait = "\tcp.async.bulk.wait_group.read 0;\n";
+    assert_eq!(verdict(64, &kernel(wait, "")), "proved\t");
+    // The data of the store are overwritten.
+    let overwritten = verdict(64, &kernel(wait, "\tst.shared.b32 [%r21], %r1;\n"));
+    assert!(overwritten.starts_with("violated"), "{overwritten}");
 }
