@@ -266,9 +266,11 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
         let fault = x.zip(faulty.as_ref());
         let witness = fault.and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
         let allowed = |p: &Program| warpline_sim::engine::admit(p, &subject.machine).is_ok();
-        let (suggested, repair) = match fault.filter(|_| options.suggest) {
+        // A fence as a repair is a proof that takes at least the steps of the second look.
+        let lasts = without_init.as_ref().is_some_and(|v| matches!(v.outcome, Outcome::GaveUp { .. }));
+        let (suggested, repair) = match fault.filter(|_| options.suggest && !lasts) {
             Some((x, p)) => {
-                let steps = &mut TrialSteps::of(options.limits());
+                let steps = &mut TrialSteps::of(subject.symbolic(), options.limits());
                 let missing = repair::add_missing(&subject, p, x, steps);
                 let (suggested, repair) = missing.map_or((None, None), |(s, r)| (Some(s), Some(r)));
                 let mut suggested = suggested.unwrap_or_else(|| {
@@ -286,7 +288,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
                 let found = suggested.found.as_ref();
                 let repair = repair.or(last).or_else(|| {
                     // The change holds already; its text is verified with steps of its own.
-                    repair::spelled(&subject, p, found?, &mut TrialSteps::of(options.limits()))
+                    repair::spelled(&subject, p, found?, &mut TrialSteps::of(subject.symbolic(), options.limits()))
                 });
                 (Some(suggested), repair)
             }

@@ -74,6 +74,19 @@ fn targets(entry: &Entry) -> impl Iterator<Item = usize> + '_ {
 }
 
 impl Flow {
+    /// Whether control can come from one instruction to another one.
+    pub fn reaches(&self, from: usize, to: usize) -> bool {
+        let of = |at: usize| self.blocks.iter().position(|b| (b.first..b.end).contains(&at));
+        let (Some(first), Some(last)) = (of(from), of(to)) else { return false };
+        let (mut seen, mut open) = (vec![false; self.blocks.len()], self.blocks[first].next.clone());
+        while let Some(b) = open.pop() {
+            if !std::mem::replace(&mut seen[b], true) {
+                open.extend(&self.blocks[b].next);
+            }
+        }
+        first == last && from < to || seen[last]
+    }
+
     /// The control flow of an entry.
     pub fn of(entry: &Entry) -> Result<Flow, Error> {
         let n = entry.code.len();

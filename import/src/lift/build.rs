@@ -154,15 +154,17 @@ fn program(
             at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
         })?,
     };
+    let tree = if launch.timed { tree } else { super::cases::guarded(&mut s, tree, everyone) };
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
     let tree = without_unread(&s, tree);
     note_points(&mut s.arena, &tree);
     let tree = super::selected::separated(&mut s, tree);
     note_points(&mut s.arena, &tree);
+    let (conditions, tree) = super::cases::unguarded(&s, tree);
     let plan = plan(&s, &tree, n)?;
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
-    e.list(&tree, everyone)?;
+    e.case(&conditions, &tree, everyone)?;
     let Done { code, at, sites, loops, names, free, objects: more } = e.done()?;
     let mut objects = objects(&plan);
     objects.extend(more);

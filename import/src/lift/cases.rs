@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use crate::ptx::Error;
 use crate::symbolic::{Atom, Term};
 
+use super::merge::{Merged, MergedKind, Set};
+use super::shared::Shared;
 use super::walk::Walk;
 
 /// The largest number of conditions that are decided by cases.
@@ -39,6 +41,32 @@ pub(super) enum Wanted {
     Outcome(usize),
     /// At least so many CTAs in a cluster: the mask at this line names the last of them.
     Ctas(u32, u32),
+}
+
+/// The nodes of a case below its conditions, outermost first. So whatever replaces terms in nodes also replaces terms in
+/// the conditions.
+pub(super) fn guarded(s: &mut Shared<'_>, mut tree: Vec<Merged>, warps: Set) -> Vec<Merged> {
+    for outcome in s.cases.outcomes.clone().into_iter().rev() {
+        let Some(condition) = s.cases.conditions.get(&outcome.at).copied() else { continue };
+        let holds = if outcome.taken { condition } else { s.arena.not(condition) };
+        tree = vec![Merged { at: outcome.at, part: 0, warps, kind: MergedKind::If(holds, tree, Vec::new()) }];
+    }
+    tree
+}
+
+/// The conditions that [`guarded`] put around the nodes, each with its branch, and the nodes.
+pub(super) fn unguarded(s: &Shared<'_>, mut tree: Vec<Merged>) -> (Vec<(usize, Term)>, Vec<Merged>) {
+    let mut conditions = Vec::new();
+    for outcome in &s.cases.outcomes {
+        match tree.as_mut_slice() {
+            [Merged { at, kind: MergedKind::If(holds, nodes, other), .. }] if *at == outcome.at && other.is_empty() => {
+                conditions.push((*at, *holds));
+                tree = std::mem::take(nodes);
+            }
+            _ => {}
+        }
+    }
+    (conditions, tree)
 }
 
 impl Walk<'_, '_> {

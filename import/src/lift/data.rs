@@ -14,12 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::ptx::Error;
-use crate::symbolic::{Atom, Node, Op, Term};
+use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
 use super::effects_of::{map_effect, terms_of};
 use super::merge::{Merged, MergedKind, Set, each_op, each_term};
 use super::reset::Resets;
 use super::shared::Shared;
+use super::symbols::replaced;
 
 /// The largest number of copies of iterations: each nested loop doubles them.
 const MOST_COPIES: usize = 16;
@@ -58,6 +59,13 @@ struct Cuts<'c, 'a> {
     ops: usize,
     /// How often each variable is read.
     read: BTreeMap<u32, usize>,
+}
+
+/// What happens to a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Read,
+    Set,
 }
 
 /// Whether a term differs by iteration.
@@ -154,6 +162,15 @@ fn acts(list: &[Merged]) -> bool {
     })
 }
 
+/// Whether a list has a loop that does anything but set variables.
+fn loops(list: &[Merged]) -> bool {
+    list.iter().any(|n| match &n.kind {
+        MergedKind::If(_, a, b) => loops(a) || loops(b),
+        MergedKind::For(_, _, body) => acts(body),
+        _ => false,
+    })
+}
+
 impl Cuts<'_, '_> {
     /// Whether a condition in a list that acts depends on data.
     fn decided_by_data(&self, list: &[Merged]) -> bool {
@@ -188,6 +205,20 @@ impl Cuts<'_, '_> {
             }
         }
         if with.is_empty() { t } else { self.s.arena.replace(t, &with, &mut FxHashMap::default()) }
+    }
+
+    /// A list with values in place of variables that it does not set.
+    fn values_in(&mut self, list: &[Merged], values: &Values) -> Vec<Merged> {
+        let a = &mut self.s.arena;
+        let vars = values.vars.iter().map(|(v, t)| (Atom::Var(*v), *t));
+        let all: Vec<(Atom, Term)> = vars.chain(values.counters.iter().map(|(h, t)| (Atom::Counter(*h), *t))).collect();
+        let with: FxHashMap<Term, Term> = all.into_iter().map(|(atom, t)| (a.atom(atom), t)).collect();
+        if with.is_empty() {
+            return list.to_vec();
+        }
+        let mut memo = FxHashMap::default();
+        let mut f = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
+        list.iter().map(|n| replaced(self.s, n, &mut f)).collect()
     }
 
     /// A list with its loops cut, and with values in place of variables.
@@ -227,10 +258,24 @@ impl Cuts<'_, '_> {
                 }
                 MergedKind::For(h, count, body) => {
                     let count = self.value(count, values);
+                    // What an iteration around it decides is decided here.
+                    let body = self.values_in(&body, values);
                     if self.decided_by_data(&body) || varies(self.s, count) && acts(&body) {
                         let whole = Merged { kind: MergedKind::For(h, count, body), ..n };
                         out.extend(self.cut(whole, values)?);
                         continue;
+                    }
+                    // Loops in a loop that stands there several times would have a trip count of their own each time.
+                    if self.copies > 0 && loops(&body) && self.resets.within(&body).is_some() {
+                        let kind = MergedKind::For(h, count, body.clone());
+                        let whole = Merged { at: n.at, part: n.part, warps: n.warps, kind };
+                        let (copies, mut after) = (self.copies, values.clone());
+                        if let Ok(cut) = self.cut(whole, &mut after) {
+                            *values = after;
+                            out.extend(cut);
+                            continue;
+                        }
+                        self.copies = copies;
                     }
                     let mut inner = Values { folds: false, nested: true, ..values.clone() };
                     MergedKind::For(h, count, self.list(body, &mut inner)?)
@@ -251,28 +296,33 @@ impl Cuts<'_, '_> {
 
     /// Whether a list may read a variable before it sets it.
     fn reads(&self, list: &[Merged], v: u32) -> bool {
+        self.first_use(list, v) == Some(Use::Read)
+    }
+
+    /// What a list does with a variable first, on some way for a read and on every way for a value that it sets.
+    fn first_use(&self, list: &[Merged], v: u32) -> Option<Use> {
         let of = |t: Term| self.s.arena.mentions(t, |a| a == Atom::Var(v));
         for n in list {
-            match &n.kind {
-                MergedKind::Op(ops) => {
-                    if ops.iter().any(|(_, _, e)| terms_of(e).into_iter().any(of)) {
-                        return true;
-                    }
-                }
-                MergedKind::Set(x, t) => {
-                    if of(*t) {
-                        return true;
-                    }
-                    if *x == v {
-                        return false;
-                    }
-                }
-                MergedKind::If(c, a, b) if of(*c) || self.reads(a, v) || self.reads(b, v) => return true,
-                MergedKind::For(_, count, body) if of(*count) || self.reads(body, v) => return true,
-                MergedKind::If(..) | MergedKind::For(..) | MergedKind::End => {}
+            let found = match &n.kind {
+                MergedKind::Op(ops) => ops.iter().any(|(_, _, e)| terms_of(e).into_iter().any(of)).then_some(Use::Read),
+                MergedKind::Set(_, t) if of(*t) => Some(Use::Read),
+                MergedKind::Set(x, _) => (*x == v).then_some(Use::Set),
+                MergedKind::If(c, ..) if of(*c) => Some(Use::Read),
+                MergedKind::If(_, a, b) => match (self.first_use(a, v), self.first_use(b, v)) {
+                    (Some(Use::Read), _) | (_, Some(Use::Read)) => Some(Use::Read),
+                    (Some(Use::Set), Some(Use::Set)) => Some(Use::Set),
+                    _ => None,
+                },
+                MergedKind::For(_, count, _) if of(*count) => Some(Use::Read),
+                // A loop may make no iteration.
+                MergedKind::For(_, _, body) => self.first_use(body, v).filter(|found| *found == Use::Read),
+                MergedKind::End => None,
+            };
+            if found.is_some() {
+                return found;
             }
         }
-        false
+        None
     }
 
     /// Zero or two iterations of a loop.

@@ -237,6 +237,7 @@ fn walked<'a>(
         var_sets: BTreeMap::new(),
         settled: true,
         tensors: Default::default(),
+        overwritten: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
         mail: mailbox::Mail::new(words),

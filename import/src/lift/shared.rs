@@ -38,6 +38,8 @@ pub struct Shared<'a> {
     pub(super) settled: bool,
     /// First columns of allocations of tensor memory, by the address that receives it.
     pub(super) tensors: FxHashMap<Term, i64>,
+    /// Instructions that may store something else to such an address.
+    pub(super) overwritten: FxHashMap<Term, std::collections::BTreeSet<usize>>,
     /// Columns allocated.
     pub(super) columns: i64,
     /// Mailboxes of worker warps.

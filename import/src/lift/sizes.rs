@@ -310,13 +310,22 @@ fn alike(a: &Arena, bar: Term, g: &Group, sizes: &mut Sizes) -> bool {
     adds_up
 }
 
+/// A write of threads to shared memory.
+struct Write {
+    low: i64,
+    high: i64,
+    /// The number of barriers before it in the text.
+    phase: u32,
+}
+
 /// Bytes of stores by tensor map: those that threads have written, from the store's address up to the address of the
 /// next store.
 pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term), u32>, (usize, String)> {
-    let mut written: Vec<(i64, i64)> = Vec::new();
+    let mut written: Vec<Write> = Vec::new();
     let mut starts: BTreeSet<i64> = BTreeSet::new();
     let mut list = Vec::new();
     let mut sizes = BTreeMap::new();
+    let (mut phase, mut barrier) = (0, None);
     each_op(tree, &mut |at, (_, _, e)| match e {
         Effect::Touch(what, runs) | Effect::Far { what, runs, .. } if *what != Touch::Read => {
             for (t, n) in runs {
@@ -325,7 +334,7 @@ pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term
                 if *n == TENSOR_MAP {
                     starts.insert(low);
                 }
-                written.push((low, high + *n as i64));
+                written.push(Write { low, high: high + *n as i64, phase });
             }
         }
         Effect::BulkLoad { to, .. } => starts.extend(addresses(a, *to).unwrap_or_default()),
@@ -333,28 +342,52 @@ pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term
             starts.extend(addresses(a, *from).unwrap_or_default());
             match bytes.and_then(|t| a.constant(t)) {
                 Some(n) => drop(sizes.insert((at, *from), n as u32)),
-                None => list.push((at, *from)),
+                None => list.push((at, *from, phase)),
             }
+        }
+        Effect::Bar(_, _, true) if barrier != Some(at) => {
+            barrier = Some(at);
+            phase += 1;
         }
         _ => {}
     });
-    written.sort_unstable();
+    let all = joined(written.iter());
+    for (at, from, phase) in list {
+        let Some(addresses) = addresses(a, from) else {
+            return Err((at, "where this copy comes from has no bounds".into()));
+        };
+        let size = |x: &i64| {
+            let (_, end) = all.iter().find(|(low, high)| low <= x && x < high)?;
+            let n = starts.range(x + 1..).next().map_or(*end, |s| (*s).min(*end)) - x;
+            Some(last_written(&written, *x, n, phase).unwrap_or(n))
+        };
+        let n = addresses.iter().filter_map(size).min();
+        let Some(n) = n else { return Err((at, "nothing is written where this copy reads".into())) };
+        sizes.insert((at, from), n as u32);
+    }
+    Ok(sizes)
+}
+
+/// The bytes that writes cover, as intervals.
+fn joined<'w>(written: impl Iterator<Item = &'w Write>) -> Vec<(i64, i64)> {
+    let mut sorted: Vec<(i64, i64)> = written.map(|w| (w.low, w.high)).collect();
+    sorted.sort_unstable();
     let mut joined: Vec<(i64, i64)> = Vec::new();
-    for (low, high) in written {
+    for (low, high) in sorted {
         match joined.last_mut() {
             Some((_, end)) if low <= *end => *end = (*end).max(high),
             _ => joined.push((low, high)),
         }
     }
-    for (at, from) in list {
-        let Some(all) = addresses(a, from) else { return Err((at, "where this copy comes from has no bounds".into())) };
-        let size = |x: &i64| {
-            let (_, end) = joined.iter().find(|(low, high)| low <= x && x < high)?;
-            Some(starts.range(x + 1..).next().map_or(*end, |s| (*s).min(*end)) - x)
-        };
-        let n = all.iter().filter_map(size).min();
-        let Some(n) = n else { return Err((at, "nothing is written where this copy reads".into())) };
-        sizes.insert((at, from), n as u32);
-    }
-    Ok(sizes)
+    joined
+}
+
+/// The bytes of a store that warps write just before its barrier, where other bytes follow that are written at other
+/// places only, such as those of an exchange between lanes. The box of a tensor map is rather a power of two.
+fn last_written(written: &[Write], from: i64, all: i64, phase: u32) -> Option<i64> {
+    let last = |w: &&Write| w.phase == phase || w.phase + 1 == phase;
+    let (_, end) = joined(written.iter().filter(last)).into_iter().find(|(low, high)| *low <= from && from < *high)?;
+    let apart = |w: &Write| w.high <= end || w.low >= end && (w.low >= from + all || !last(&w));
+    let n = end - from;
+    (n < all && all.count_ones() > 1 && n.count_ones() == 1 && written.iter().all(apart)).then_some(n)
 }

@@ -106,6 +106,7 @@ impl Walk<'_, '_> {
     /// Adds an operation to the nodes.
     pub(super) fn push(&mut self, at: usize, part: u8, e: Effect) -> Result<(), Error> {
         self.waited(at, &e);
+        self.overwrites(at, &e);
         match &e {
             Effect::TensorLoad(_) => self.open.loads = true,
             Effect::TensorStore(_) => self.open.stores = true,
@@ -391,7 +392,7 @@ impl Walk<'_, '_> {
         let shared = self.is_shared(i, &address);
         if i.has("volatile") || shared {
             // The address of tensor memory, which `alloc` wrote there.
-            if let (Some(base), [a]) = (self.allocated_at(&address), list.as_slice()) {
+            if let (Some(base), [a]) = (self.allocated_at(at, &address), list.as_slice()) {
                 self.set_arg(a, Val::Uni(base));
                 return Ok(());
             }

@@ -226,10 +226,28 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// The result of a load from an address that `alloc` wrote.
-    pub(super) fn allocated_at(&mut self, v: &Val) -> Option<Term> {
-        let base = *self.s.tensors.get(&v.uniform(self.lanes)?)?;
-        Some(self.s.arena.int(base))
+    /// The result of a load from an address that `alloc` wrote, where nothing else was stored there before.
+    pub(super) fn allocated_at(&mut self, at: usize, v: &Val) -> Option<Term> {
+        let to = v.uniform(self.lanes)?;
+        let base = *self.s.tensors.get(&to)?;
+        let flow = self.s.flow;
+        let stored = self.s.overwritten.get(&to).is_some_and(|list| list.iter().any(|s| flow.reaches(*s, at)));
+        (!stored).then(|| self.s.arena.int(base))
+    }
+
+    /// Notes a store to an address that `alloc` writes.
+    pub(super) fn overwrites(&mut self, at: usize, e: &Effect) {
+        let runs = match e {
+            Effect::Touch(Touch::Write | Touch::Copy | Touch::Atomic, runs) if self.inst(at).op != "tcgen05" => runs,
+            _ => return,
+        };
+        let arena = &self.s.arena;
+        let meets = |to: i64, (t, n): &Run| arena.range(*t).0 < to + 4 && to < arena.range(*t).1 + i64::from(*n);
+        let to = |t: &Term| arena.constant(*t).is_none_or(|to| runs.iter().any(|run| meets(to, run)));
+        let found: Vec<Term> = self.s.tensors.keys().copied().filter(to).collect();
+        for t in found {
+            self.s.overwritten.entry(t).or_default().insert(at);
+        }
     }
 }
 

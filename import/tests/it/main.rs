@@ -10,6 +10,7 @@ mod families;
 mod far;
 mod habits;
 mod kernels;
+mod known;
 mod memory;
 mod mutants;
 mod mutation;

@@ -7,7 +7,7 @@ use crate::common;
 
 /// A kernel with this body, for a block of this many threads: 1,024 bytes of data, four barriers and a tensor map.
 /// Registers `%r1` to `%r3` have the thread, the barriers and the data; `%p1` is false for thread 0 alone.
-fn text(threads: u32, body: &str) -> String {
+pub(crate) fn text(threads: u32, body: &str) -> String {
     format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1,\n\
          .param .align 64 .b8 k_param_2[128])\n.reqntid {threads}\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<48>;\n\
@@ -18,20 +18,20 @@ fn text(threads: u32, body: &str) -> String {
 }
 
 /// The verdict on a kernel with this body.
-fn verdict(threads: u32, body: &str) -> String {
+pub(crate) fn verdict(threads: u32, body: &str) -> String {
     let text = text(threads, body);
     common::verdict_on(&text)
 }
 
 /// Barriers with these counts, initialized by thread 0.
-fn barriers(counts: &[u32]) -> String {
+pub(crate) fn barriers(counts: &[u32]) -> String {
     let init = |(i, n): (usize, &u32)| format!("\t@!%p1 mbarrier.init.shared.b64 [%r2+{}], {n};\n", 8 * i);
     let all: String = counts.iter().enumerate().map(init).collect();
     format!("{all}\t@!%p1 fence.mbarrier_init.release.cluster;\n\tbar.sync 0;\n")
 }
 
 /// A wait for a parity.
-fn wait(label: &str, barrier: u32, parity: &str) -> String {
+pub(crate) fn wait(label: &str, barrier: u32, parity: &str) -> String {
     format!("${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p9, [%r2+{barrier}], {parity};\n\t@!%p9 bra ${label};\n")
 }
 

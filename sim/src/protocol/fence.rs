@@ -9,9 +9,9 @@ use crate::fences::{Cover, Level};
 use crate::ir::{Class, Fence, Writes};
 
 use super::footprint::Footprint;
-use super::order::{Access, RowId};
+use super::order::{Access, Epoch, RowId};
 use super::stream::StreamKind;
-use super::vocabulary::AgentId;
+use super::vocabulary::{AgentId, MbarIx};
 use super::world::World;
 
 /// The last use of a register piece since its warp's last `wgmma.fence`.
@@ -71,10 +71,12 @@ impl World<'_> {
             _ => {}
         }
         if matches!(kind, Fence::Async | Fence::MbarrierInit) {
+            // Whoever is ordered after the fence, and nobody else: another agent's fence can come too late.
+            let here = Epoch { comp: a, clock: self.order.clock(row, a) };
             for ix in 0..self.mbars.len() {
                 let Some(init) = self.mbars[ix].init().map(|x| x.epoch) else { continue };
-                if self.order.has(row, init) {
-                    self.mbars[ix].fence_init();
+                if self.order.has(row, init) && !self.init_fenced(row, ix as MbarIx) {
+                    self.mbars[ix].fence_init(here);
                 }
                 if kind == Fence::MbarrierInit && init.comp == a {
                     self.mbars[ix].release_init();

@@ -249,6 +249,14 @@ impl World<'_> {
         (list.unsure(), open.copied().collect())
     }
 
+    /// The fences behind the `init` of an mbarrier. `None` where each user of the barrier is ordered after one of them.
+    pub(super) fn open_init_fences(&self, ix: MbarIx) -> Option<&[Epoch]> {
+        let list = self.mbars[ix as usize].init_fences();
+        let knows = |a: &AgentId| self.init_fenced(self.spec.agent_row(*a), ix);
+        let mut users = self.asked().barrier_users[ix as usize].iter().filter(|a| !self.agents[**a].ended);
+        (list.is_empty() || !users.all(knows)).then_some(list)
+    }
+
     /// Signals of a barrier that no agent of its CTA knows of yet. One agent must know each signal before the CTA ends.
     pub(super) fn open_signals(&self, ix: MbarIx) -> Vec<&Signal> {
         self.mbars[ix as usize].signals().iter().filter(|s| !self.knows_signal(ix, s)).collect()

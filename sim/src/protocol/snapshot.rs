@@ -207,7 +207,9 @@ impl World<'_> {
                 s.same(ahead as u64);
             }
             s.accesses(mbar.init());
-            s.same(mbar.init_fenced());
+            let fences = self.open_init_fences(ix);
+            s.same(fences.map_or(u64::MAX, |list| list.len() as u64));
+            fences.into_iter().flatten().for_each(|e| s.epoch(*e));
             match mbar.passed_on() {
                 PassedOn::No => s.same(0u64),
                 PassedOn::Fenced => s.same(1u64),

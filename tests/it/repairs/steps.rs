@@ -36,7 +36,7 @@ kernel t(tiles = 3)
     let options = Options { max_steps, ..Options::default() };
     let trips = Trips::find(&program).expect("a trip count");
     let broken = violation.trips.and_then(|n| trips.at(n)).expect("the faulty kernel").bind();
-    let steps = &mut TrialSteps::of(options);
+    let steps = &mut TrialSteps::of(&program, options);
     suggest((&program, &broken), rules, &violation, &[], &|_| true, steps)
 }
 

@@ -96,6 +96,32 @@ fn a_copy_engine_needs_a_fence_behind_the_init() {
     );
 }
 
+/// The fence comes first in time, and nothing orders the copy after it.
+#[test]
+fn a_fence_of_another_warp_does_not_count_for_a_copy_beside_it() {
+    let kernel = |order: &str, found: &str| {
+        format!(
+            "
+          grid 1  warps 2
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          mbar full (1)
+          warp 0: elect: init full
+          barrier
+          warp 1: fence async
+          {order}
+          warp 0: elect:
+            alu fma 1 x 1000000
+            arrive full expect bytes(a)
+            tma A[0, 0] -> a signals full    {found}
+            wait full for 0
+        "
+        )
+    };
+    check("h200", &kernel("barrier", ""));
+    check("h200", &kernel("", "//~ life cycle"));
+}
+
 #[test]
 fn the_mbarrier_init_fence_is_accepted() {
     check(

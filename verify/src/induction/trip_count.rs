@@ -333,7 +333,9 @@ fn other(prog: &Program, p: ParamId) -> Option<Outer> {
     };
     let first = |q: ParamId| {
         let symbol = &prog.symbols[q as usize];
-        let (slope, bound) = prog.loops.iter().find_map(|l| by(l, q)).filter(|(s, _)| s.num == 1)?;
+        let (slope, bound) = prog.loops.iter().find_map(|l| by(l, q))?;
+        // If one step of the parameter gives several iterations, steps are counted, as for the main loop.
+        let bound = if slope.num == 1 { bound } else { symbol.value / slope.den };
         let all = prog.loops.iter().filter(|l| by(l, q).is_some()).all(apart);
         let only = prog.opaque_globals || counts(prog, q) || in_while(prog, p) && counts_jobs(prog, q);
         let fit = symbol.definition.is_none() && only && all;

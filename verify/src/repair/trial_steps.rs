@@ -12,20 +12,30 @@ use crate::{Options, Verdict, counted};
 #[derive(Clone, Debug)]
 pub struct TrialSteps {
     options: Options,
+    /// Steps of one proof.
+    proof: u64,
     left: u64,
 }
 
 impl TrialSteps {
     /// Steps of all trials: about ten seconds of work.
     const ALL: u64 = 8_000_000;
+    /// The same for a compiled kernel, whose steps take longer and whose verdict is to come within a second or two.
+    const COMPILED: u64 = 1_200_000;
     /// Steps of one proof. The proofs of the scenarios take up to 0.6 million.
     const PROOF: u64 = 2_000_000;
+    /// The same for a compiled kernel.
+    const COMPILED_PROOF: u64 = 400_000;
     /// Steps of one run at the fault's trip count.
     const RUN: u64 = 200_000;
 
-    /// The steps of one search within the limits of a verification.
-    pub fn of(options: Options) -> TrialSteps {
-        TrialSteps { options, left: options.max_steps.min(Self::ALL) }
+    /// The steps of one search within the limits of a verification of this kernel.
+    pub fn of(program: &Program, options: Options) -> TrialSteps {
+        let (all, proof) = match program.opaque_globals {
+            true => (Self::COMPILED, Self::COMPILED_PROOF),
+            false => (Self::ALL, Self::PROOF),
+        };
+        TrialSteps { options, proof, left: options.max_steps.min(all) }
     }
 
     /// Whether another trial may start.
@@ -47,7 +57,7 @@ impl TrialSteps {
 
     /// The limits of one proof. `None` where no steps are left.
     pub(super) fn of_a_proof(&self) -> Option<Options> {
-        self.remain().then(|| self.at_most(Self::PROOF))
+        self.remain().then(|| self.at_most(self.proof))
     }
 
     /// The limits of one run.

@@ -286,6 +286,21 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         }
     }
 
+    /// Adds code of a case: with trip counts under which a launch is of another case, it does nothing. Conditions that
+    /// trip counts do not decide are left out.
+    pub(super) fn case(&mut self, conditions: &[(usize, Term)], list: &[Merged], now: Set) -> Result<(), Error> {
+        let mut skips = Vec::new();
+        for (at, holds) in conditions {
+            if self.only_trips(*holds).0 {
+                let holds = self.expr(*at, *holds)?;
+                skips.push(self.put(*at, Instr::Unless(holds, 0)));
+            }
+        }
+        self.list(list, now)?;
+        skips.into_iter().for_each(|skip| self.land(skip));
+        Ok(())
+    }
+
     /// Adds code of nodes for the warps `now`.
     pub(super) fn list(&mut self, list: &[Merged], now: Set) -> Result<(), Error> {
         for n in list {

@@ -145,11 +145,7 @@ impl World<'_> {
         let row = self.spec.agent_row(a);
         match self.mbars[ix as usize].init() {
             Some(&init) if self.mbar(ix).live => {
-                let passed_on = match self.mbars[ix as usize].passed_on() {
-                    PassedOn::Behind(barrier) => self.order.has(row, barrier),
-                    _ => false,
-                };
-                if !passed_on && !self.order.has(row, init.epoch) {
+                if !self.passed_on(row, ix) && !self.order.has(row, init.epoch) {
                     let message = format!("uses {}; nothing orders it after the `init`", self.mbar_name(ix));
                     self.find(Code::NotLive, a, pc, message, Some((init.pc, "initialized here".into())));
                 }
@@ -159,6 +155,20 @@ impl World<'_> {
                 self.find(Code::NotLive, a, pc, message, None);
             }
         }
+    }
+
+    /// Whether a row is ordered after the cluster barrier that passes on the `init`, with its fence.
+    fn passed_on(&self, row: RowId, ix: MbarIx) -> bool {
+        match self.mbars[ix as usize].passed_on() {
+            PassedOn::Behind(barrier) => self.order.has(row, barrier),
+            _ => false,
+        }
+    }
+
+    /// Whether a row is ordered after a fence that followed the `init`.
+    pub(super) fn init_fenced(&self, row: RowId, ix: MbarIx) -> bool {
+        let fences = self.mbars[ix as usize].init_fences();
+        self.passed_on(row, ix) || fences.iter().any(|e| self.order.has(row, *e))
     }
 
     /// `expect_tx`.

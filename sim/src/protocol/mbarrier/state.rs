@@ -1,5 +1,7 @@
 //! The state of one mbarrier: what the hardware keeps, and what the checks keep beside it.
 
+use smallvec::SmallVec;
+
 use super::arrivals::Arrivals;
 use crate::protocol::order::{Access, Epoch};
 use crate::protocol::vocabulary::AgentId;
@@ -59,8 +61,9 @@ pub(in crate::protocol) struct MbarState {
     hardware: Mbar,
     /// The newest `init`.
     init: Option<Access>,
-    /// Whether a fence followed the `init`.
-    init_fenced: bool,
+    /// The fences that followed the `init`: an agent that is ordered after one of them may let engines and other CTAs
+    /// signal the barrier. None of them is ordered after another.
+    init_fences: SmallVec<[Epoch; 1]>,
     /// How far a `fence mbarrier_init` and relaxed arrivals at the cluster barrier pass on the `init`.
     passed_on: PassedOn,
     /// The agent and instruction that last expected bytes.
@@ -81,7 +84,7 @@ impl MbarState {
         MbarState {
             hardware: Mbar::default(),
             init: None,
-            init_fenced: false,
+            init_fences: SmallVec::new(),
             passed_on: PassedOn::No,
             expected_at: None,
             expects: Vec::new(),
@@ -106,14 +109,14 @@ impl MbarState {
         self.init.as_ref()
     }
 
-    /// Whether a fence followed an `init`.
-    pub(in crate::protocol) fn init_fenced(&self) -> bool {
-        self.init_fenced
+    /// The first fences that followed the newest `init`.
+    pub(in crate::protocol) fn init_fences(&self) -> &[Epoch] {
+        &self.init_fences
     }
 
-    /// Records that a fence followed the `init`.
-    pub(in crate::protocol) fn fence_init(&mut self) {
-        self.init_fenced = true;
+    /// Records a fence that followed the `init`.
+    pub(in crate::protocol) fn fence_init(&mut self, fence: Epoch) {
+        self.init_fences.push(fence);
     }
 
     /// How far relaxed arrivals at the cluster barrier pass on the `init`.
@@ -146,7 +149,7 @@ impl MbarState {
         self.hardware = Mbar { live: true, phase: first, first, expected: count, pending: count, tx: 0 };
         self.arrivals = Default::default();
         self.init = Some(access);
-        self.init_fenced = false;
+        self.init_fences.clear();
         self.passed_on = PassedOn::No;
     }
 
@@ -159,7 +162,7 @@ impl MbarState {
     pub(in crate::protocol) fn restore(&mut self, hardware: &Mbar, init: Access) {
         self.hardware = hardware.clone();
         self.init = hardware.live.then_some(init);
-        self.init_fenced = true;
+        self.init_fences = SmallVec::from_elem(init.epoch, 1);
         self.passed_on = PassedOn::No;
     }
 
@@ -273,7 +276,7 @@ impl Clone for MbarState {
         MbarState {
             hardware: self.hardware.clone(),
             init: self.init,
-            init_fenced: self.init_fenced,
+            init_fences: self.init_fences.clone(),
             passed_on: self.passed_on,
             expected_at: self.expected_at,
             expects: self.expects.clone(),
@@ -284,9 +287,10 @@ impl Clone for MbarState {
     }
 
     fn clone_from(&mut self, from: &MbarState) {
-        let MbarState { hardware, init, init_fenced, passed_on, expected_at, expects, arrivals, signals, waits } = from;
+        let MbarState { hardware, init, init_fences, passed_on, expected_at, expects, arrivals, signals, waits } = from;
         self.hardware.clone_from(hardware);
-        (self.init, self.init_fenced, self.expected_at) = (*init, *init_fenced, *expected_at);
+        (self.init, self.expected_at) = (*init, *expected_at);
+        self.init_fences.clone_from(init_fences);
         self.passed_on = *passed_on;
         self.expects.clone_from(expects);
         self.arrivals.clone_from(arrivals);

@@ -189,7 +189,7 @@ impl World<'_> {
     /// A barrier that an engine or another CTA signals must have been initialized, with a fence after its `init`.
     pub(super) fn usable_remotely(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
         self.alive(a, pc, ix);
-        if self.mbar(ix).live && !self.mbars[ix as usize].init_fenced() {
+        if self.mbar(ix).live && !self.init_fenced(self.spec.agent_row(a), ix) {
             let message = format!(
                 "{} is signaled from outside its CTA's threads, and no `fence mbarrier_init` or `fence async` follows its `init`",
                 self.mbar_name(ix)
