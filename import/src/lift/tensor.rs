@@ -238,6 +238,8 @@ impl Walk<'_, '_> {
     /// Notes a store to an address that `alloc` writes.
     pub(super) fn overwrites(&mut self, at: usize, e: &Effect) {
         let runs = match e {
+            // In a loop that is being solved, addresses are not known yet.
+            _ if self.dry > 0 => return,
             Effect::Touch(Touch::Write | Touch::Copy | Touch::Atomic, runs) if self.inst(at).op != "tcgen05" => runs,
             _ => return,
         };
