@@ -296,3 +296,25 @@ fn four_warps_that_name_all_lanes_take_a_quarter_each() {
     check("b200", &kernel("4..8", ""));
     check("b200", &kernel("4..7", "//~ range"));
 }
+
+/// DEVIATIONS 61: each warp stores the rows that it reaches, which are different rows.
+#[test]
+fn fixme_four_warps_that_store_all_lanes_race() {
+    let kernel = |place: &str| {
+        format!(
+            "
+          grid 1  warps 8
+          tmem acc: f32[128, 64]
+          all: warp 0: tmem.alloc acc
+          all: barrier
+          warps 4..8: alu fma 32 x 64 -> r
+          warps 4..8: tmem.st r -> {place}
+          all: wait tmem.st <= 0
+          all: barrier
+          all: warp 0: tmem.dealloc acc
+        "
+        )
+    };
+    check("b200", &kernel("acc    //~ WAW race"));
+    check("b200", &kernel("acc.rows(warp % 4, 4)"));
+}
