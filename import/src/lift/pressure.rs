@@ -56,6 +56,9 @@ fn orders_memory(i: &Inst) -> bool {
         || i.mods.iter().any(|m| m.contains("wait"))
 }
 
+/// Most offsets of offsets that are followed.
+const LONGEST_CHAIN: usize = 16;
+
 /// Registers of PTX, by number.
 type Set = FxHashSet<Reg>;
 
@@ -73,11 +76,10 @@ impl Values {
         let mut times_written = vec![0u32; entry.widths.len()];
         written.iter().flatten().for_each(|r| times_written[*r as usize] += 1);
         let offsets = offsets(entry, &times_written);
-        let base = |mut r: Reg| {
-            while let Some(b) = offsets[r as usize] {
-                r = b;
-            }
-            r
+        // Damaged text may have a sum that is its own offset.
+        let base = |r: Reg| {
+            let chain = std::iter::successors(Some(r), |r| offsets[*r as usize]);
+            chain.take(LONGEST_CHAIN).last().unwrap_or(r)
         };
         reads.iter_mut().for_each(|list| *list = list.iter().map(|r| base(*r)).collect());
         let mut halves: Vec<u32> =

@@ -89,6 +89,12 @@ fn loads_without_room_for_their_results_wait_for_the_use_of_earlier_ones() {
 }
 
 #[test]
+fn a_sum_that_is_its_own_offset_is_no_endless_chain() {
+    let own = entry("\tadd.s32 %r1, %r1, 4;\n\tld.global.b32 %r2, [%rd1];\n\tadd.s32 %r3, %r2, %r1;\n");
+    assert!(load_order(&own, 255).expect("an order").uses.is_empty());
+}
+
+#[test]
 fn three_programs_write_the_same_code() {
     let cuobjdump =
         NVDISASM.replace(".text.k:", "\t\tFunction : k").replace("`(.L_x_0)", "0x70").replace(".L_x_0:\n", "");
