@@ -12,6 +12,9 @@
 //! A case replaces `grid 8` with `grid 9` and `$late` with the text behind it. A line that is a hole no case fills is left
 //! out; `$late=barrier` is a hole with a text of its own. `LATE` is replaced everywhere.
 
+use std::io;
+use std::path::Path;
+
 /// One case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -42,6 +45,20 @@ pub fn cases(file: &str, text: &str) -> Vec<Case> {
     }
     let expect = comments(text, "expect").next().map(|w| w.split(" or ").map(|w| w.trim().replace('_', "")).collect());
     vec![Case { name: file.to_string(), expect: expect.unwrap_or_default(), text: text.to_string() }]
+}
+
+/// The cases of all files of a folder.
+///
+/// # Errors
+/// The folder or a file cannot be read.
+pub fn cases_in(folder: &Path) -> io::Result<Vec<Case>> {
+    let mut list = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        list.extend(cases(&name, &std::fs::read_to_string(&path)?));
+    }
+    Ok(list)
 }
 
 fn is(line: &str, key: &str) -> bool {

@@ -33,7 +33,7 @@ mod oracle;
 mod table;
 mod verdict;
 
-pub use cases::{Case, cases};
+pub use cases::{Case, cases, cases_in};
 pub use dice::Dice;
 pub use generate::{CHAIN, Family, GRIDS, Kernel, SIZES, kernel};
 pub use judge::{Judgment, Wrong, judge};

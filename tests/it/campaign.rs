@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use warpline_campaign::{CHAIN, GRIDS, SIZES, Verdict, Verifier, Word, cases, judge, kernel};
+use warpline_campaign::{CHAIN, GRIDS, SIZES, Verdict, Verifier, Word, cases_in, judge, kernel};
 use warpline_tests::{TempDir, warpline};
 
 /// Kernels of the small campaign: families in turn, then the families with seeds of their own.
@@ -59,12 +59,7 @@ fn what_was_wrong_once_is_right() {
 #[test]
 fn hand_written_cases_get_the_verdict_they_name() {
     let dir = TempDir::new();
-    let mut list = Vec::new();
-    for entry in std::fs::read_dir(folder().join("cases")).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        list.extend(cases(&name, &std::fs::read_to_string(&path).unwrap()));
-    }
+    let list = cases_in(&folder().join("cases")).unwrap();
     assert!(list.len() > 100, "{}", list.len());
     let judged = list.par_iter().enumerate().filter_map(|(n, case)| {
         let j = judge(&case.text, Verdict::ask(&Library, &case.text, &dir.path().join(format!("{n}.pipe"))));

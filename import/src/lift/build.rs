@@ -15,6 +15,7 @@ use super::effects_of::{barrier_of, terms_of};
 use super::emit::{Done, Emit};
 use super::exprs::Names;
 use super::gather::gather;
+use super::intervals::united;
 use super::launch::{Binder, registers};
 use super::merge::{Merged, Set, each_op, merge, single};
 use super::objects::objects;
@@ -439,17 +440,8 @@ fn divide(
                         by.entry((p.object, p.slot)).or_default().push((p.from, p.to));
                     }
                 }
-                for ((object, _), mut runs) in by {
-                    // Runs that are adjacent become one.
-                    runs.sort_unstable();
-                    let mut joined: Vec<(u32, u32)> = Vec::new();
-                    for (from, to) in runs {
-                        match joined.last_mut() {
-                            Some((_, end)) if from <= *end => *end = (*end).max(to),
-                            _ => joined.push((from, to)),
-                        }
-                    }
-                    list.push((object, joined));
+                for ((object, _), runs) in by {
+                    list.push((object, united(runs)));
                 }
             }
         });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ptx::{Inst, Reg};
 
-use super::slice::writes;
+use super::slice::{reads, writes};
 
 /// The loads of which registers have the result.
 #[derive(Debug, Default)]
@@ -22,9 +22,8 @@ impl Loaded {
         }
         let mut written = Vec::new();
         writes(i, &mut |r| written.push(r));
-        let mut read: Vec<Reg> = i.guard.iter().map(|g| g.0).collect();
-        i.args_from(usize::from(!written.is_empty())).iter().for_each(|a| a.each_reg(&mut |r| read.push(r)));
-        let mut found: Vec<u32> = read.iter().filter_map(|r| self.of.get(r).copied()).collect();
+        let mut found: Vec<u32> = Vec::new();
+        reads(i, &mut |r| found.extend(self.of.get(&r)));
         found.sort_unstable();
         found.dedup();
         if i.op == "mov" {

@@ -21,6 +21,7 @@ mod exprs;
 mod far;
 mod flat;
 mod gather;
+mod intervals;
 mod issue;
 mod last;
 pub mod launch;

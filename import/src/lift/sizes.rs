@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::symbolic::{Arena, Term};
 
 use super::barriers::addresses;
+use super::intervals::united;
 use super::merge::{Merged, each_op};
 use super::outcomes::{MOST_CONDITIONS, Outcomes};
 use super::tree::{Effect, Touch};
@@ -370,20 +371,11 @@ pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term
 
 /// The bytes that writes cover, as intervals.
 fn joined<'w>(written: impl Iterator<Item = &'w Write>) -> Vec<(i64, i64)> {
-    let mut sorted: Vec<(i64, i64)> = written.map(|w| (w.low, w.high)).collect();
-    sorted.sort_unstable();
-    let mut joined: Vec<(i64, i64)> = Vec::new();
-    for (low, high) in sorted {
-        match joined.last_mut() {
-            Some((_, end)) if low <= *end => *end = (*end).max(high),
-            _ => joined.push((low, high)),
-        }
-    }
-    joined
+    united(written.map(|w| (w.low, w.high)).collect())
 }
 
-/// The bytes of a store that warps write just before its barrier, where other bytes follow that are written at other
-/// places only, such as those of an exchange between lanes. The box of a tensor map is rather a power of two.
+/// The bytes of a store that warps write just before its barrier. Other bytes may follow that are written at other places
+/// only, such as those of an exchange between lanes. The box of a tensor map is rather a power of two.
 fn last_written(written: &[Write], from: i64, all: i64, phase: u32) -> Option<i64> {
     let last = |w: &&Write| w.phase == phase || w.phase + 1 == phase;
     let (_, end) = joined(written.iter().filter(last)).into_iter().find(|(low, high)| *low <= from && from < *high)?;

@@ -26,6 +26,14 @@ pub(super) fn writes(i: &Inst, f: &mut impl FnMut(Reg)) {
     }
 }
 
+/// Registers an instruction reads, but for the accumulators that it also writes.
+pub(super) fn reads(i: &Inst, f: &mut impl FnMut(Reg)) {
+    let mut result = false;
+    writes(i, &mut |_| result = true);
+    i.args_from(usize::from(result)).iter().for_each(|a| a.each_reg(f));
+    i.guard.iter().for_each(|g| f(g.0));
+}
+
 /// Whether an instruction has an effect on shared memory, barriers or streams.
 pub(super) fn acts(i: &Inst) -> bool {
     match i.op.as_str() {

@@ -1,6 +1,7 @@
-//! Values that are known for some launches or some places only: worker warps that get work for some sizes, fences behind
-//! the `init` of a barrier, groups of tiles, a coordinate that sets a trip count, the address of tensor memory, and the
-//! bytes of a store.
+//! Values that are known for some launches or some places only.
+//!
+//! They are work of warps for some sizes, fences behind the `init` of a barrier, and groups of tiles. Others are a
+//! coordinate that sets a trip count, the address of tensor memory, and the bytes of a store.
 
 use crate::common::verdict_on;
 use crate::producers::{barriers, text, verdict, wait};

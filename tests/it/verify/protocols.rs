@@ -1,10 +1,10 @@
-//! Protocols of production kernels, each as a text with holes (`warpline_campaign::cases`): the right form, which is proved
-//! for every trip count, and faults that few iterations, jobs or CTAs have.
+//! Protocols of production kernels, each as a text with holes (`warpline_campaign::cases`). The right form is proved for
+//! every trip count. The faults are those that few iterations, jobs or CTAs have.
 
 use std::path::Path;
 
 use rayon::prelude::*;
-use warpline_campaign::cases;
+use warpline_campaign::{cases_in, comment};
 use warpline_tests::TempDir;
 
 use super::verify;
@@ -12,17 +12,11 @@ use super::verify;
 #[test]
 fn right_protocols_are_proved_and_faulty_ones_are_not() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("it/verify/protocols");
-    let mut list = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let machine = text.lines().find_map(|l| l.strip_prefix("// machine: ")).unwrap().to_string();
-        list.extend(cases(&name, &text).into_iter().map(|case| (machine.clone(), case)));
-    }
+    let list = cases_in(&folder).unwrap();
     assert!(list.len() > 100, "{}", list.len());
     let dir = TempDir::new();
-    let verdicts = list.par_iter().map(|(machine, case)| {
+    let verdicts = list.par_iter().map(|case| {
+        let machine = comment(&case.text, "machine").next().unwrap();
         let file = dir.write(&format!("{}.pipe", case.name.replace('/', "_")), &case.text);
         let json = verify(&[&file, "--machine", machine, "--no-suggestion"]).json;
         let got = json["verdict"].as_str().unwrap().to_string();

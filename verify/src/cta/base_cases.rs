@@ -94,12 +94,12 @@ pub(super) fn smaller_grids(
 }
 
 /// Number of trip counts of the launches of [`uneven_launches`], the first that the kernel accepts.
-const FEW_TRIPS: usize = 3;
+const UNEVEN_TRIPS: usize = 3;
 /// Largest grid for which each number of jobs between one and two for each CTA is run.
 const SMALL_GRID: i64 = 16;
 
-/// Runs launches with two jobs for some CTAs and one for the others, for all CTAs. Where the code does not read the number
-/// of jobs, it still sets the ends of matrices, and how far a block is from the end depends only on the CTA's last job.
+/// Runs launches with two jobs for some CTAs and one for the others, for all CTAs. The number of jobs also sets the ends
+/// of matrices where the code does not read it. How far a block is from the end depends only on the CTA's last job.
 pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, v: &mut Verdict) -> Result<(), Stop> {
     if !run.other_grids {
         return Ok(());
@@ -108,7 +108,7 @@ pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, v: &mut Ver
     let more: BTreeSet<i64> =
         if ctas <= SMALL_GRID { (1..ctas).collect() } else { BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]) };
     let trips = (0..=run.options.max_trips).filter(|n| more.iter().any(|j| jobs(*n, ctas + j).is_some()));
-    for n in trips.take(FEW_TRIPS) {
+    for n in trips.take(UNEVEN_TRIPS) {
         let launches = more.iter().filter_map(|j| Some((ctas + j, jobs(n, ctas + j)?)));
         for (j, prog) in launches.filter(|(_, prog)| run.has_given_grid(prog)) {
             let place = Place { trips: Some(n), turns: None, jobs: Some(j) };

@@ -1,5 +1,5 @@
-//! Runs of many iterations of one of two nested loops, and few of the other: a fault in one of many iterations is found
-//! before, or instead of, an induction.
+//! Runs of many iterations of one of two nested loops, and few of the other. They find a fault in one of many iterations
+//! before an induction does, or where none holds.
 
 use warpline_sim::ir::{Binary, Expr, Program, each};
 

@@ -11,6 +11,7 @@ use crate::ptx::Error;
 use crate::symbolic::Term;
 
 use super::super::build::{LEFT, LOADED, STORED};
+use super::super::intervals::united;
 use super::super::launch::{Argument, Array, TensorMap};
 use super::super::merge::Set;
 use super::super::timed::{SHARED_LOAD, sample};
@@ -74,19 +75,6 @@ fn dtype(name: &str) -> Dtype {
         "int32" | "uint32" => Dtype::I32,
         _ => Dtype::F32,
     }
-}
-
-/// Intervals of bytes that are in order and do not overlap.
-fn united(mut list: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
-    list.sort_unstable();
-    let mut out: Vec<(i64, i64)> = Vec::new();
-    for (from, to) in list {
-        match out.last_mut() {
-            Some((_, end)) if from <= *end => *end = (*end).max(to),
-            _ => out.push((from, to)),
-        }
-    }
-    out
 }
 
 fn total(list: &[(i64, i64)]) -> i64 {

@@ -317,8 +317,8 @@ impl World<'_> {
         }
     }
 
-    /// Arithmetic on several sums adds them where one was read back from memory, or where two have no block in common:
-    /// the result has the blocks of all of them. Other arithmetic, such as that on scores, is not taken for a sum.
+    /// Arithmetic on several sums adds them where one was read back from memory, or where two have no block in common.
+    /// The result has the blocks of all of them. Other arithmetic, such as that on scores, is not taken for a sum.
     pub(super) fn add_sums(&mut self, a: AgentId, reads: &[Footprint], writes: &[Footprint]) {
         let sums = &self.memory.coverage.sums;
         let mut parts: SmallVec<[&Sum; 4]> = SmallVec::new();
