@@ -1,6 +1,8 @@
 """The functions, their inputs and their results."""
 
+import gzip
 import json
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -228,3 +230,19 @@ def test_the_command_line():
     wrong = ask("run", "nothing")
     assert wrong.returncode == 2 and "no built-in scenario" in wrong.stderr
     assert ask("--version").stdout.strip() == f"warpline {warpline.__version__}"
+
+
+def test_a_disassembly_says_which_loads_are_in_flight(tmp_path):
+    folder = pathlib.Path(__file__).resolve().parents[2] / "calibrate/data/h100_kernels"
+    name = "decode_8192x64x128_64_w4_s2"
+    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
+    launch = next(row["launch"] for row in rows if row["name"] == name)
+    ptx, sass = (gzip.decompress((folder / f"{name}.{kind}.gz").read_bytes()).decode() for kind in ("ptx", "sass"))
+    launched = {"grid": launch["grid"], "args": launch["args"], "shared": launch["shared"], "machine": "h100"}
+    as_text = warpline.run(ptx, sass=sass, **launched)
+    path = tmp_path / "k.sass"
+    path.write_text(sass)
+    assert as_text.cycles == warpline.run(ptx, sass=path, **launched).cycles
+    assert as_text.cycles != warpline.run(ptx, **launched).cycles
+    with pytest.raises(warpline.Error):
+        warpline.run(ptx, sass="no\ndisassembly\n", **launched)

@@ -1,11 +1,12 @@
 //! Moves: source, destination, element type, and the warps that share the work.
 
-use warpline_sim::ir::{Class, Cost, Dtype, Executors, Instr, IssueCount, MoveKind, Op};
+use warpline_sim::ir::{Class, Cost, Dtype, Executors, Instr, IssueCount, MoveKind, Op, TENSOR_LANES};
 
+use super::names::Meaning;
 use super::place::{Spot, Want};
 use super::shape::Agree;
 use super::{Context, Lower};
-use crate::ast::{Move, Span};
+use crate::ast::{Axis, Move, SelKind, Span};
 
 /// The word of a move, and the memories it reads from and writes to.
 pub(crate) fn ends(how: MoveKind) -> (&'static str, Class, Class) {
@@ -32,21 +33,30 @@ fn shared_out(how: MoveKind) -> bool {
     )
 }
 
+/// Whether these are four warps that reach all lanes of tensor memory together: each reaches a quarter, by its number
+/// modulo 4 (PTX ISA, tcgen05, access restrictions).
+fn reaches_all_lanes(warps: u64) -> bool {
+    let quarters = (0..64).filter(|w| warps >> w & 1 == 1).fold(0, |all, w| all | 1 << (w % 4));
+    warps.count_ones() == 4 && quarters == 0b1111
+}
+
 impl Lower<'_> {
     pub(super) fn move_op(&mut self, m: &Move, cost: Cost, span: &Span) {
         let mentions = self.place_mentions(&m.src).or(self.place_mentions(&m.dst)).or(self.ctx.guard);
         // The operand reports `self` outside of a role.
         let members = self.ctx.members.filter(|_| mentions.member);
-        let alone = !shared_out(m.how) || self.ctx.elect || mentions.warp;
-        let groups: Vec<u64> = match members {
-            Some(p) if !alone && p.size > 1 => {
+        let mut groups: Vec<u64> = match members {
+            Some(p) if p.size > 1 => {
                 let one = if p.size >= 64 { u64::MAX } else { (1u64 << p.size) - 1 };
                 (0..p.count).map(|i| self.ctx.mask & (one << (p.first + i * p.size))).filter(|g| *g != 0).collect()
             }
             Some(_) => vec![],
-            None if alone => vec![],
             None => vec![self.ctx.mask],
         };
+        let shared = shared_out(m.how) || self.moves_all_lanes(m) && groups.iter().all(|g| reaches_all_lanes(*g));
+        if !shared || self.ctx.elect || mentions.warp {
+            groups.clear();
+        }
         match groups.as_slice() {
             [] => self.one_move(m, 0, cost, span),
             [all] => self.one_move(m, *all, cost, span),
@@ -62,6 +72,18 @@ impl Lower<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a move names all lanes of tensor memory.
+    fn moves_all_lanes(&self, m: &Move) -> bool {
+        let tensor = match m.how {
+            MoveKind::TmemLd => &m.src,
+            MoveKind::TmemSt => &m.dst,
+            _ => return false,
+        };
+        let Some((Meaning::Object(id), _)) = self.names.get(&tensor.name.text) else { return false };
+        self.program.objects[*id as usize].rows == TENSOR_LANES
+            && tensor.sels.iter().all(|s| matches!(s.kind, SelKind::Part(Axis::Cols, ..)))
     }
 
     fn one_move(&mut self, m: &Move, crew: u64, cost: Cost, span: &Span) {

@@ -1,5 +1,6 @@
 //! The operations an agent can perform, with operands still to be evaluated.
 
+use super::Class;
 use super::{Binary, CounterId, Expr, IssueCount, MbarId, NamedId, ObjId, Queue, StateId, TileRef, VarId};
 
 /// One of several equal parts of a place along one axis.
@@ -283,6 +284,19 @@ impl Instructions {
     }
 }
 
+/// Lanes (rows) of tensor memory (PTX ISA, tcgen05, "Tensor Memory Addressing").
+pub const TENSOR_LANES: i64 = 128;
+
+/// Which part of a place a warp moves that shares the work with the other warps of `crew`, counted from 0: parts go by
+/// warp number. In tensor memory, a warp reaches the lanes of its number modulo 4 (PTX ISA, tcgen05, access
+/// restrictions).
+pub fn share(class: Class, crew: u64, warp: u32) -> i64 {
+    match class {
+        Class::Tmem => warp as i64 % 4,
+        _ => (crew & ((1u64 << warp) - 1)).count_ones() as i64,
+    }
+}
+
 /// An operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -294,7 +308,8 @@ pub enum Op {
         src: Place,
         /// The destination.
         dst: Place,
-        /// The warps that share the work, as bits; each moves an equal part. 0: each executing warp moves everything.
+        /// The warps that share the work, as bits; each moves an equal part ([`share`]). 0: each executing warp moves
+        /// everything.
         crew: u64,
         /// The number of machine instructions, loads in flight or passes, where the bytes do not say it.
         issue: IssueCount,

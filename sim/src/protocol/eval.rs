@@ -20,9 +20,7 @@ impl World<'_> {
     /// The value of an expression that selects a place, a branch or a count.
     #[inline]
     pub(super) fn eval(&self, a: AgentId, e: &Expr) -> Result<i64, Fault> {
-        let v = self.number(a, e)?;
-        self.judge(Decision::Fixed(v));
-        Ok(v)
+        self.eval_in(a, self.spec.info[a as usize].cta, e)
     }
 
     /// The value of an expression that may grow with a trip count and is the same for all CTAs of a cell, such as a
@@ -94,10 +92,25 @@ impl World<'_> {
     /// The value of an expression that may also depend on the place of the CTA: a variable, a tile's coordinate.
     #[inline]
     pub(super) fn placed(&self, a: AgentId, e: &Expr) -> Result<Number, Fault> {
+        self.placed_in(a, self.spec.info[a as usize].cta, e)
+    }
+
+    /// [`Self::placed`] with the coordinates of a CTA of the agent's cluster.
+    #[inline]
+    pub(super) fn placed_in(&self, a: AgentId, cta: u32, e: &Expr) -> Result<Number, Fault> {
+        let who = AgentInfo { cta, ..self.spec.info[a as usize] };
         match self.plain(a) {
-            Some(plain) => plain.of(e).map(|v| Number { v, form: 0 }),
-            None => self.numbers(a).of(e),
+            Some(plain) => Values { who, ..plain }.of(e).map(|v| Number { v, form: 0 }),
+            None => Numbers { who, ..self.numbers(a) }.of(e),
         }
+    }
+
+    /// [`Self::eval`] with the coordinates of a CTA of the agent's cluster.
+    #[inline]
+    pub(super) fn eval_in(&self, a: AgentId, cta: u32, e: &Expr) -> Result<i64, Fault> {
+        let v = self.fixed(a, self.placed_in(a, cta, e)?);
+        self.judge(Decision::Fixed(v));
+        Ok(v)
     }
 
     /// The truth of a condition.

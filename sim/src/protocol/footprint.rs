@@ -4,7 +4,7 @@
 //! a slot and a set of pieces. What a piece holds is in `memory`.
 
 use crate::code::Code;
-use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Selection, TileRef, Writes};
+use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Selection, TileRef, Writes, share};
 
 use super::vocabulary::{AgentId, Fault, FormId, Number};
 use super::world::World;
@@ -152,12 +152,11 @@ impl World<'_> {
         };
         let mut rows = (0, height);
         let mut cols = (0, width);
-        self.narrow(a, &place.sel, &mut rows, &mut cols)?;
+        self.narrow(a, who.cta, &place.sel, [&mut rows, &mut cols])?;
         if crew != 0 && crew.count_ones() > 1 {
             let n = crew.count_ones() as i64;
-            let rank = (crew & ((1u64 << who.warp) - 1)).count_ones() as i64;
             let axis = if (rows.1 - rows.0) % n == 0 { &mut rows } else { &mut cols };
-            cut(axis, rank, n);
+            cut(axis, share(o.class, crew, who.warp), n);
         }
         let mut pieces = if o.class == Class::Global { 0 } else { pieces_of(&o.row_cuts, &o.col_cuts, rows, cols) };
         if let [all, ..] = place.sel.exact.as_slice() {
@@ -169,10 +168,11 @@ impl World<'_> {
         Ok(Footprint { obj: place.obj, cta, slot, at, forms, rows, cols, pieces, writes: place.sel.writes })
     }
 
-    fn narrow(&self, a: AgentId, sel: &Selection, rows: &mut (i64, i64), cols: &mut (i64, i64)) -> Result<(), Fault> {
+    /// Cuts rows and columns to the selected parts, with the coordinates of a CTA of the agent's cluster.
+    fn narrow(&self, a: AgentId, cta: u32, sel: &Selection, [rows, cols]: [&mut (i64, i64); 2]) -> Result<(), Fault> {
         for (axis, parts) in [(rows, &sel.rows), (cols, &sel.cols)] {
             for p in parts {
-                let i = self.eval(a, &p.index)?;
+                let i = self.eval_in(a, cta, &p.index)?;
                 if i < 0 || i >= p.of as i64 {
                     return Err(Fault::Part { index: i, of: p.of });
                 }
@@ -242,9 +242,21 @@ impl World<'_> {
 
     /// Holds a read to finding the tile that its place expects.
     pub(super) fn expect_tile(&mut self, a: AgentId, pc: u32, place: &Place, f: &Footprint) -> Result<(), Fault> {
+        self.expect_tile_of(self.spec.info[a as usize].cta, a, pc, place, f)
+    }
+
+    /// [`Self::expect_tile`] with the coordinates of a CTA of the agent's cluster: each CTA of a pair expects its own.
+    pub(super) fn expect_tile_of(
+        &mut self,
+        cta: u32,
+        a: AgentId,
+        pc: u32,
+        place: &Place,
+        f: &Footprint,
+    ) -> Result<(), Fault> {
         self.results.count_read(place.tile.is_some());
         let Some(t) = &place.tile else { return Ok(()) };
-        let want = self.wanted(a, t, f)?;
+        let want = self.wanted(a, cta, t, f)?;
         let bad = self.each_piece(a, f).find_map(|p| {
             let held = self.memory[p].holds;
             let here = held.map(|k| TileKey { forms: want.forms, ..k });
@@ -271,18 +283,18 @@ impl World<'_> {
         }
     }
 
-    fn wanted(&self, a: AgentId, t: &TileRef, f: &Footprint) -> Result<TileKey, Fault> {
+    fn wanted(&self, a: AgentId, cta: u32, t: &TileRef, f: &Footprint) -> Result<TileKey, Fault> {
         let o = &self.prog.objects[t.obj as usize];
         let (mut at, mut forms) = ([0; 2], [0; 2]);
         for ((v, form), e) in at.iter_mut().zip(&mut forms).zip(&t.at) {
-            Number { v: *v, form: *form } = self.placed(a, e)?;
+            Number { v: *v, form: *form } = self.placed_in(a, cta, e)?;
         }
         if t.sel == Selection::default() {
             return Ok(TileKey { obj: t.obj, at, shift: [0, 0], forms });
         }
         let (height, width) = size(o);
         let (mut rows, mut cols) = ((0, height), (0, width));
-        self.narrow(a, &t.sel, &mut rows, &mut cols)?;
+        self.narrow(a, cta, &t.sel, [&mut rows, &mut cols])?;
         Ok(TileKey { obj: t.obj, at, shift: Footprint { rows, cols, ..*f }.shift_to(f), forms })
     }
 

@@ -297,10 +297,10 @@ fn four_warps_that_name_all_lanes_take_a_quarter_each() {
     check("b200", &kernel("4..7", "//~ range"));
 }
 
-/// DEVIATIONS 61: each warp stores the rows that it reaches, which are different rows.
+/// Each warp moves the rows that it reaches, which are different rows. Another group of four reaches the same rows.
 #[test]
-fn fixme_four_warps_that_store_all_lanes_race() {
-    let kernel = |place: &str| {
+fn four_warps_that_move_all_lanes_move_a_quarter_each() {
+    let kernel = |place: &str, readers: &str, mark: &str| {
         format!(
             "
           grid 1  warps 8
@@ -309,12 +309,48 @@ fn fixme_four_warps_that_store_all_lanes_race() {
           all: barrier
           warps 4..8: alu fma 32 x 64 -> r
           warps 4..8: tmem.st r -> {place}
-          all: wait tmem.st <= 0
+          warps 4..8: wait tmem.st <= 0
+          warps {readers}: tmem.ld {place} -> q    {mark}
+          all: wait tmem.ld <= 0
           all: barrier
           all: warp 0: tmem.dealloc acc
         "
         )
     };
-    check("b200", &kernel("acc    //~ WAW race"));
-    check("b200", &kernel("acc.rows(warp % 4, 4)"));
+    for place in ["acc", "acc.rows(warp % 4, 4)"] {
+        check("b200", &kernel(place, "4..8", ""));
+        check("b200", &kernel(place, "0..4", "//~ RAW race"));
+    }
+    check("b200", &kernel("acc.cols(0, 2)", "4..8", ""));
+}
+
+/// The issuer is in CTA 0. Each CTA of the pair holds its own rows of A and its own half of B.
+#[test]
+fn each_cta_of_a_pair_expects_its_own_tiles() {
+    let kernel = |loaded: &str, mark: &str| {
+        format!(
+            "
+          cluster 2  grid 1  warps 2
+          global A: f16[256, 64] / [128, 64]  global B: f16[64, 64] / [64, 64]
+          shared a: f16[128, 64]  shared b: f16[32, 64]
+          tmem acc: f32[128, 64]
+          mbar full (1)  mbar done (1)
+          all: warp 0: elect: init full, done;  fence mbarrier_init.cluster
+          all: warp 1: tmem.alloc acc pair
+          all: cluster.sync
+          all: warp 0: elect: arrive full expect bytes(a) + bytes(b)
+          all: warp 0: elect: tma A[{loaded}, 0] -> a signals full
+          all: warp 0: elect: tma B[0, 0].half(cta) -> b signals full
+          all: wait full for 0
+          all: cluster.sync
+          cta 0: warp 0: elect: umma.pair a : A[cta, 0], b : B[0, 0].half(cta) -> acc    {mark}
+          cta 0: warp 0: elect: commit umma -> done @ctas 0b11
+          all: wait done for 0
+          all: cluster.sync
+          all: warp 1: tmem.dealloc acc pair
+        "
+        )
+    };
+    check("b200", &kernel("cta", ""));
+    check("b200", &kernel("1 - cta", "//~ stale tile"));
 }

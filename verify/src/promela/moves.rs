@@ -216,8 +216,13 @@ impl<'p> Steps<'p> {
         for cta in ctas {
             let here =
                 |r: &Rect| if matches!(kind, MmaKind::Warp | MmaKind::Wgmma) { r.clone() } else { r.in_cta(cta) };
-            self.reads(&mut t, w, pc, x, &here(&l), true)?;
-            self.reads(&mut t, w, pc, y, &here(&r), true)?;
+            // Each CTA of a pair expects its own tiles.
+            let whose = match kind {
+                MmaKind::UmmaPair => &w.in_cta(cta),
+                _ => w,
+            };
+            self.reads(&mut t, whose, pc, x, &here(&l), true)?;
+            self.reads(&mut t, whose, pc, y, &here(&r), true)?;
             self.writes(&mut t, w, &here(&z), None);
         }
         match kind {

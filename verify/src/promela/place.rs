@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{Class, ObjId, Place, Program, Selection, TileRef};
+use warpline_sim::ir::{Class, ObjId, Place, Program, Selection, TileRef, share};
 
 use super::Inexpressible;
 use super::walk::Walker;
@@ -79,8 +79,8 @@ impl Walker<'_> {
         self.narrow(pc, &place.sel, &mut rows, &mut cols)?;
         let n = crew.count_ones() as i64;
         if n > 1 {
-            let rank = (crew & ((1u64 << self.who.warp) - 1)).count_ones() as i64;
-            part(if (rows[1] - rows[0]) % n == 0 { &mut rows } else { &mut cols }, rank, n);
+            let axis = if (rows[1] - rows[0]) % n == 0 { &mut rows } else { &mut cols };
+            part(axis, share(o.class, crew, self.who.warp), n);
         }
         Ok(Rect { obj: place.obj, cta: cta as u32, slot, at, rows, cols })
     }

@@ -12,6 +12,7 @@ use super::Inexpressible;
 const LIMIT: usize = 200_000;
 
 /// An agent on its way through the code.
+#[derive(Clone)]
 pub(super) struct Walker<'p> {
     pub(super) prog: &'p Program,
     pub(super) who: AgentInfo,
@@ -113,6 +114,13 @@ impl<'p> Walker<'p> {
     /// A refusal because of an instruction.
     pub(super) fn no(&self, pc: u32, why: &str) -> Inexpressible {
         Inexpressible { message: why.to_string(), site: Some(self.prog.at[pc as usize]) }
+    }
+
+    /// The same agent with the coordinates of a CTA of its cluster.
+    pub(super) fn in_cta(&self, cta: u32) -> Self {
+        let mut there = self.clone();
+        there.who.cta = cta;
+        there
     }
 
     /// The value of an expression for this agent, in the first cluster of the grid.

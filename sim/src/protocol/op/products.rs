@@ -201,8 +201,8 @@ impl Instruction for TensorProduct<'_> {
             if w.prog.objects[left.obj as usize].class == Class::Tmem {
                 w.allocated(a, pc, &here(left));
             }
-            w.expect_tile(a, pc, self.0.left, &here(left))?;
-            w.expect_tile(a, pc, self.0.right, &here(right))?;
+            w.expect_tile_of(cta, a, pc, self.0.left, &here(left))?;
+            w.expect_tile_of(cta, a, pc, self.0.right, &here(right))?;
             w.check_read(a, w.spec.agent_row(a), &here(left), access);
             w.check_read(a, w.spec.agent_row(a), &here(right), access);
             w.allocated(a, pc, &here(acc));

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{Instr, ObjId, Op, Waits, Writes};
+use crate::ir::{Instr, ObjId, Op, TENSOR_LANES, Waits, Writes};
 use crate::timeline::Work;
 
 use super::moves::Move;
@@ -17,8 +17,6 @@ use crate::protocol::stream::StreamKind;
 use crate::protocol::vocabulary::{AgentId, Blocked};
 use crate::protocol::world::World;
 
-/// Lanes of tensor memory.
-const LANES: i64 = 128;
 /// Lanes of tensor memory that one warp can access.
 const QUARTER: i64 = 32;
 
@@ -218,17 +216,19 @@ impl World<'_> {
     }
 
     /// Holds a move of tensor memory to the lanes that its warp can access: the 32 lanes from 32 * (warp % 4) on (PTX
-    /// ISA, tcgen05, access restrictions). Four warps that each name all 128 rows are taken to move a quarter each. The
-    /// lanes of an object with fewer rows are not known, so such an object is not checked.
+    /// ISA, tcgen05, access restrictions). Four warps that name all 128 rows move a quarter each ([`crate::ir::share`]);
+    /// more such warps are not checked. The lanes of an object with fewer rows are not known, so such an object is not
+    /// checked.
     fn reaches_lanes(&mut self, a: AgentId, pc: u32, f: &Footprint) {
         let warp = self.spec.info[a as usize].warp;
         let first = QUARTER * (warp as i64 % 4);
-        if self.prog.objects[f.obj as usize].rows != LANES || (first <= f.rows.0 && f.rows.1 <= first + QUARTER) {
+        if self.prog.objects[f.obj as usize].rows != TENSOR_LANES || (first <= f.rows.0 && f.rows.1 <= first + QUARTER)
+        {
             return;
         }
         let warps = self.spec.warps_at[pc as usize];
         let quarters = (0..self.prog.warps).filter(|w| warps >> w & 1 == 1).fold(0, |all, w| all | 1 << (w % 4));
-        if f.rows == (0, LANES) && quarters == 0b1111 {
+        if f.rows == (0, TENSOR_LANES) && quarters == 0b1111 {
             return;
         }
         let name = &self.prog.objects[f.obj as usize].name;
