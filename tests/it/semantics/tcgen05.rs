@@ -308,9 +308,9 @@ fn four_warps_that_move_all_lanes_move_a_quarter_each() {
           all: warp 0: tmem.alloc acc
           all: barrier
           warps 4..8: alu fma 32 x 64 -> r
-          warps 4..8: tmem.st r -> {place}
+          warps 4..8: tmem.st r -> {place}    {mark}
           warps 4..8: wait tmem.st <= 0
-          warps {readers}: tmem.ld {place} -> q    {mark}
+          warps {readers}: tmem.ld {place} -> q
           all: wait tmem.ld <= 0
           all: barrier
           all: warp 0: tmem.dealloc acc
@@ -319,7 +319,7 @@ fn four_warps_that_move_all_lanes_move_a_quarter_each() {
     };
     for place in ["acc", "acc.rows(warp % 4, 4)"] {
         check("b200", &kernel(place, "4..8", ""));
-        check("b200", &kernel(place, "0..4", "//~ RAW race"));
+        check("b200", &kernel(place, "0..4", "//~ WAR race"));
     }
     check("b200", &kernel("acc.cols(0, 2)", "4..8", ""));
 }
@@ -331,10 +331,11 @@ fn each_cta_of_a_pair_expects_its_own_tiles() {
         format!(
             "
           cluster 2  grid 1  warps 2
-          global A: f16[256, 64] / [128, 64]  global B: f16[64, 64] / [64, 64]
+          global A: f16[256, 64]  global B: f16[64, 64]
           shared a: f16[128, 64]  shared b: f16[32, 64]
           tmem acc: f32[128, 64]
           mbar full (1)  mbar done (1)
+          set leader = cta 0
           all: warp 0: elect: init full, done;  fence mbarrier_init.cluster
           all: warp 1: tmem.alloc acc pair
           all: cluster.sync
@@ -343,8 +344,8 @@ fn each_cta_of_a_pair_expects_its_own_tiles() {
           all: warp 0: elect: tma B[0, 0].half(cta) -> b signals full
           all: wait full for 0
           all: cluster.sync
-          cta 0: warp 0: elect: umma.pair a : A[cta, 0], b : B[0, 0].half(cta) -> acc    {mark}
-          cta 0: warp 0: elect: commit umma -> done @ctas 0b11
+          leader: warp 0: elect: umma.pair a : A[cta, 0], b : B[0, 0].half(cta) -> acc    {mark}
+          leader: warp 0: elect: commit umma -> done @ctas 0b11
           all: wait done for 0
           all: cluster.sync
           all: warp 1: tmem.dealloc acc pair
