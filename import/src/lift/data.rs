@@ -1,13 +1,12 @@
 //! Loops whose trip count or operations depend on data that change in each iteration: groups of matrix multiplications,
 //! lists of tiles.
 //!
-//! Such a loop is decided as none (if that can be) or two of its iterations, with values of their own for everything that differs by
-//! iteration. That is enough where each iteration has a barrier of all threads at which nothing is in flight (`reset.rs`):
-//! accesses on both sides of it are ordered, so that a race is between two such barriers that follow each other. What is
-//! between them is the end of one iteration and the beginning of another, whichever these are. So the program has the
-//! barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole
-//! where engines read shared memory, as a fence can be missing between accesses that barriers order, and where it matters
-//! which iteration is the first.
+//! Such a loop is decided as none (if that can be) or two of its iterations, with values of their own for everything that
+//! differs by iteration. That is enough where each iteration has a barrier of all threads at which nothing is in flight
+//! (`reset.rs`): accesses on both sides of it are ordered, so that a race is between two such barriers that follow each
+//! other. What is between them is the end of one iteration and the beginning of another, whichever these are. So the
+//! program has the barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole where
+//! a fence can be missing between accesses that barriers order, and where it matters which iteration is the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -366,7 +365,8 @@ impl Cuts<'_, '_> {
         }
         let once = counters.len() == 1 && self.s.arena.range(*count).0 >= 1;
         let whole = once && !loops(&body)
-            || self.resets.need_fences()
+            || self.s.every_fence
+            || self.resets.need_fences(&self.s.arena, &halves)
             || self.resets.starts_beside(std::slice::from_ref(&n))
             || conditions(&body).into_iter().any(|t| reads_number(self.s, t, &counters));
         let (head, tail) = self.iteration(&n, &set, these, &halves, values)?;

@@ -257,6 +257,7 @@ fn walked<'a>(
         functions: Default::default(),
         loads: 0,
         signals: entry.code.iter().any(|i| i.op == "mbarrier" && i.has("arrive")),
+        every_fence: launch.every_fence,
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.states = states::States::of(&entry.code, &mut shared.arena);

@@ -7,7 +7,7 @@ use crate::symbolic::{Arena, Term};
 
 use super::merge::{Merged, MergedKind, Set, each_op};
 use super::shared::Shared;
-use super::tree::{Effect, Stream, Touch};
+use super::tree::{Effect, Fence, Stream, Touch};
 
 /// The kinds of operations that may be in flight, as bits.
 type Open = u8;
@@ -19,6 +19,11 @@ const TENSOR_LOADS: Open = 8;
 const TENSOR_STORES: Open = 16;
 /// Bulk copies and matrix multiplications in tensor memory, which signal mbarriers.
 const SIGNALS: Open = 32;
+
+/// A missing `fence.proxy.async`.
+const ASYNC: u8 = 1;
+/// A missing `wgmma.fence`.
+const REGISTERS: u8 = 2;
 
 /// The operations of a kernel that can be in flight.
 #[derive(Debug)]
@@ -118,9 +123,51 @@ impl Resets {
         (0..8).filter(|i| self.started[*i] > inside[*i]).fold(0, |all, i| all | 1 << i)
     }
 
-    /// Whether a fence may be missing between an access before a barrier and one behind it: engines read shared memory.
-    pub(super) fn need_fences(&self) -> bool {
-        (0..8).any(|i| (WGMMA | STORES | SIGNALS) >> i & 1 == 1 && self.started[i] > 0)
+    /// Whether a fence may be missing between an access before the barrier of an iteration and one behind it: an engine
+    /// accesses memory, and not all threads are known to pass a fence between the barrier and this access.
+    pub(super) fn need_fences(&self, a: &Arena, halves: &Halves) -> bool {
+        let engines = WGMMA | STORES | SIGNALS;
+        if (0..8).all(|i| engines >> i & 1 == 0 || self.started[i] == 0) {
+            return false;
+        }
+        let mut without = ASYNC | REGISTERS;
+        self.unfenced(a, &halves.tail, &mut without) || self.unfenced(a, &halves.head, &mut without)
+    }
+
+    /// Whether an engine may access memory before a fence of all threads. `without` has the fences that are missing yet.
+    fn unfenced(&self, a: &Arena, list: &[Merged], without: &mut u8) -> bool {
+        list.iter().any(|n| {
+            let before = *without;
+            match &n.kind {
+                MergedKind::Op(ops) => {
+                    match self.by_all(n) {
+                        Some(Effect::Fence(Fence::Async)) => *without &= !ASYNC,
+                        Some(Effect::Fence(Fence::Wgmma)) => *without &= !REGISTERS,
+                        _ => {}
+                    }
+                    let needs = |e: &Effect| match starts(e) {
+                        WGMMA => ASYNC | REGISTERS,
+                        STORES | SIGNALS => ASYNC,
+                        _ => 0,
+                    };
+                    ops.iter().any(|(_, _, e)| needs(e) & *without != 0)
+                }
+                MergedKind::If(_, yes, no) => {
+                    let mut other = before;
+                    let found = self.unfenced(a, yes, without) || self.unfenced(a, no, &mut other);
+                    *without |= other;
+                    found
+                }
+                MergedKind::For(_, count, body) => {
+                    let found = self.unfenced(a, body, without);
+                    if a.range(*count).0 < 1 {
+                        *without = before;
+                    }
+                    found
+                }
+                MergedKind::Set(..) | MergedKind::End => false,
+            }
+        })
     }
 
     /// A barrier of all threads at which nothing is in flight, and that each iteration of a loop comes to: what comes before it

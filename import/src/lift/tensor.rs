@@ -244,9 +244,8 @@ impl Walk<'_, '_> {
         let arena = &self.s.arena;
         // In a loop that is being solved, addresses other than constants are not known yet.
         let known = |t: Term| self.dry == 0 || arena.constant(t).is_some();
-        let meets = |to: i64, (t, n): &Run| {
-            known(*t) && arena.range(*t).0 < to + 4 && to < arena.range(*t).1 + i64::from(*n)
-        };
+        let meets =
+            |to: i64, (t, n): &Run| known(*t) && arena.range(*t).0 < to + 4 && to < arena.range(*t).1 + i64::from(*n);
         let to = |t: &Term| arena.constant(*t).is_none_or(|to| runs.iter().any(|run| meets(to, run)));
         let found: Vec<Term> = self.s.tensors.keys().copied().filter(to).collect();
         for t in found {
