@@ -20,6 +20,7 @@ use super::merge::{Merged, MergedKind, Set, each_op, each_term};
 use super::reset::{Halves, Resets};
 use super::shared::Shared;
 use super::symbols::replaced;
+use super::uniform::words;
 
 /// The largest number of copies of iterations: each nested loop doubles them.
 const MOST_COPIES: usize = 16;
@@ -265,7 +266,7 @@ impl Cuts<'_, '_> {
                         continue;
                     }
                     // Loops in a loop that stands there several times would have a trip count of their own each time.
-                    let own = loops(&body) || self.s.arena.reads_memory(count);
+                    let own = loops(&body) || words(&self.s.arena, std::iter::once(count)) > 0;
                     if self.copies > 0 && own && self.resets.within(&self.s.arena, h, &body).is_some() {
                         let kind = MergedKind::For(h, count, body.clone());
                         let whole = Merged { at: n.at, part: n.part, warps: n.warps, kind };
