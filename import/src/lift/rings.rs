@@ -44,13 +44,19 @@ pub(super) fn counted(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
     groups.clear();
     places(s, &tree, &mut groups);
     let mut rings = found(s, &groups);
-    // A variable whose value is not that of a ring moved on is no ring, and what is set to it is none either.
+    // A variable whose value is not that of a ring moved on is no ring, and what is set to it is none either. What does
+    // not move as a slot and its phase can be the slots of two rings.
     loop {
-        let before = rings.len();
         let bad: BTreeSet<u32> = groups.iter().flat_map(|g| wrong(s, g, &rings)).collect();
-        rings.retain(|v, _| !bad.contains(v));
-        if rings.len() == before {
+        if bad.is_empty() {
             break;
+        }
+        for v in bad {
+            let phase = rings.get_mut(&v).and_then(|r| r.phase.take());
+            match phase {
+                Some(p) => drop(rings.insert(p, Ring { slots: 2, phase: None })),
+                None => drop(rings.remove(&v)),
+            }
         }
     }
     if rings.is_empty() {
