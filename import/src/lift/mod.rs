@@ -16,6 +16,7 @@ mod data;
 mod effects;
 mod effects_of;
 mod emit;
+mod equal;
 mod exits;
 mod exprs;
 mod far;
