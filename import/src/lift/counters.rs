@@ -64,8 +64,17 @@ impl Wait {
         Some(if c == 0 { leaf.clone() } else { Expr::binary(Binary::Add, leaf.clone(), Expr::Const(c)) })
     }
 
-    /// The counter where slot and parity are constants, or follow from one symbol or variable.
+    /// The counter where slot and parity are remainder and quotient of it, are constants, or follow from one symbol or
+    /// variable.
     fn counter_of_one(&self) -> Option<Expr> {
+        let turn = |x: &Expr| Expr::binary(Binary::Div, x.clone(), Expr::Const(self.slots));
+        let odd = |x: &Expr| Expr::binary(Binary::Rem, turn(x), Expr::Const(2));
+        if let Expr::Binary(Binary::Rem, p) = &self.stage
+            && p.1.constant() == Some(self.slots)
+            && (self.parity == turn(&p.0) || self.parity == odd(&p.0))
+        {
+            return Some(p.0.clone());
+        }
         let mut leaves: Vec<Expr> = Vec::new();
         for e in [&self.stage, &self.parity] {
             e.visit(&mut |x| {
