@@ -167,7 +167,7 @@ fn rings_of_different_lengths_move_together() {
     for i in &lifted.program.code {
         let Instr::Op { op: Op::MbarWait { bar, phase: Phase::Parity(parity) }, .. } = i else { continue };
         let slots = lifted.program.mbars[bar.bar as usize].stages;
-        assert!(counts_rounds(&bar.stage, slots.into(), parity), "{bar:?} {parity:?}");
+        assert!(counts_rounds(&bar.stage, slots, parity), "{bar:?} {parity:?}");
     }
     let moved = crate::common::verdict_on(&text("\txor.b32 %r6, %r6, 1;\n"));
     assert!(moved.starts_with("violated"), "{moved}");
