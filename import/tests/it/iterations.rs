@@ -1,8 +1,11 @@
 //! Small kernels whose iterations data decide, as those of stream-K: each CTA works on steps of several tiles, and waits in a
 //! loop for others that work on the rest of a tile. Each is proved, and a variant with a fault is found.
 
+use warpline_import::lift::{Launch, lift};
+use warpline_import::ptx;
+
 use crate::common::verdict_on;
-use crate::producers::{text, verdict};
+use crate::producers::text;
 
 /// A kernel with 64 threads. `%r4` is the address of a thread's word, `%r6` that of a thread of the other warp. `%p1` holds in
 /// the first thread.
@@ -96,17 +99,25 @@ fn a_fence_between_iterations_that_data_decide() {
     let kernel = |fence: &str| {
         let body = format!(
             "\tmov.b32 %r14, 0;\n\tshl.b32 %r20, %r1, 2;\n\tadd.s32 %r21, %r3, %r20;\n\tst.shared.b32 [%r21], %r1;\n\
-             \tfence.proxy.async.shared::cta;\n\
-             $L:\n\tbar.sync 0;\n{fence}\tbar.sync 0;\n\
+             \tfence.proxy.async.shared::cta;\n\tld.global.b32 %r24, [%rd1];\n\
+             $L:\n\tsetp.eq.s32 %p4, %r24, 9;\n\t@%p4 bra $E;\n\tbar.sync 0;\n{fence}\tbar.sync 0;\n\
              \t@!%p1 cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd2, {{%r14}}], [%r3];\n\
              \tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group.read 0;\n\tbar.sync 0;\n\
              \tatom.global.add.u32 %r23, [%rd1], 1;\n\t@!%p1 st.shared.b32 [%r3+256], %r23;\n\tbar.sync 0;\n\
              \tld.shared.b32 %r24, [%r3+256];\n\tsetp.eq.s32 %p5, %r24, 8;\n\t@%p5 bra $N;\n\tst.shared.b32 [%r21], %r24;\n\
-             $N:\n\tbar.sync 0;\n\tsetp.ne.s32 %p4, %r24, 9;\n\t@%p4 bra $L;\n"
+             $N:\n\tbar.sync 0;\n\tbra.uni $L;\n$E:\n"
         );
-        verdict(64, &body)
+        text(64, &body)
     };
-    assert_eq!(kernel("\tfence.proxy.async.shared::cta;\n"), "proved\t");
-    let without = kernel("");
+    let fenced = kernel("\tfence.proxy.async.shared::cta;\n");
+    assert_eq!(verdict_on(&fenced), "proved\t");
+    let without = verdict_on(&kernel(""));
     assert!(without.starts_with("violated"), "{without}");
+    // Two whole iterations where more fences are asked for than the one behind the barrier.
+    let length = |every_fence: bool| {
+        let module = ptx::read(&fenced).expect("PTX");
+        let launch = Launch { every_fence, ..Launch::default() };
+        lift(&module, &module.entries[0], "k.ptx", &fenced, &launch).expect("it lifts").program.code.len()
+    };
+    assert!(length(false) < length(true));
 }
