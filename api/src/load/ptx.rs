@@ -9,6 +9,7 @@ use warpline_import::lift::{self, Argument, Launch, Lifted};
 use warpline_import::ptx::{self, Entry, Module, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
+use warpline_sim::fences::{Cover, Fences, Level};
 use warpline_sim::ir::{Class, Dtype, Object, Program};
 use warpline_sim::report::Fidelity;
 
@@ -100,7 +101,8 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     let module = ptx::read(&text).map_err(bad)?;
     let found = entry_of(&module, file, entry)?;
     let launch = launch::launch(request, found)?;
-    let mut launch = Launch { timed: request.bind_launch && launch.grid.is_some(), ..launch };
+    let timed = request.bind_launch && launch.grid.is_some();
+    let mut launch = Launch { timed, every_fence: every_fence(request), ..launch };
     let assembled = if launch.timed { sass::assembled(request, found, &mut launch)? } else { String::new() };
     let timed = launch.timed.then(|| lift::lift(&module, found, file, &text, &launch));
     let untimed = timed.as_ref().and_then(|t| t.as_ref().err().map(|e| format!("line {}: {}", e.line, e.message)));
@@ -111,6 +113,14 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     let params = found.params.clone();
     let declared_shared = module.shared.iter().chain(&found.shared).map(|v| v.bytes).sum();
     Ok(CompiledKernel { lifted, sources, target: module.target, launch, params, declared_shared, untimed, assembled })
+}
+
+/// Whether fences are required where kernels work without them.
+fn every_fence(request: &Request) -> bool {
+    let mut fences = Fences::default();
+    // Levels that do not exist are refused elsewhere.
+    let known = request.fences.iter().all(|f| fences.set(&f.rule, &f.level).is_ok());
+    !known || fences.async_read == Cover::Strict || fences.tcgen05 == Level::Error
 }
 
 /// The entry of a name, or the only one.

@@ -12,9 +12,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use warpline_sim::ir::{
-    Binary, CounterAct, Expr, Instr, Op, ParamId, Phase, Program, Unary, VarId, apply, each, each_mut,
-};
+use warpline_sim::ir::{Binary, CounterAct, Expr, Instr, Op, Phase, Program, Unary, VarId, apply, each, each_mut};
 use warpline_sim::protocol::counts_rounds;
 
 /// Longest period of a slot and a parity, in steps of the counter.
@@ -66,23 +64,32 @@ impl Wait {
         Some(if c == 0 { leaf.clone() } else { Expr::binary(Binary::Add, leaf.clone(), Expr::Const(c)) })
     }
 
-    /// The counter where slot and parity are constants, or follow from one symbol.
-    fn counter_at_launch(&self) -> Option<Expr> {
-        let mut leaves: BTreeSet<ParamId> = BTreeSet::new();
+    /// The counter where slot and parity are remainder and quotient of it, are constants, or follow from one symbol or
+    /// variable.
+    fn counter_of_one(&self) -> Option<Expr> {
+        let turn = |x: &Expr| Expr::binary(Binary::Div, x.clone(), Expr::Const(self.slots));
+        let odd = |x: &Expr| Expr::binary(Binary::Rem, turn(x), Expr::Const(2));
+        if let Expr::Binary(Binary::Rem, p) = &self.stage
+            && p.1.constant() == Some(self.slots)
+            && (self.parity == turn(&p.0) || self.parity == odd(&p.0))
+        {
+            return Some(p.0.clone());
+        }
+        let mut leaves: Vec<Expr> = Vec::new();
         for e in [&self.stage, &self.parity] {
             e.visit(&mut |x| {
-                if let Expr::Param(p) = x {
-                    leaves.insert(*p);
+                if matches!(x, Expr::Param(_) | Expr::Var(_)) && !leaves.contains(x) {
+                    leaves.push(x.clone());
                 }
             });
         }
-        match *leaves.iter().collect::<Vec<_>>() {
+        match leaves.as_slice() {
             [] => {
                 let of = |e: &Expr| value(e, &|_| None);
                 let (stage, parity) = (of(&self.stage)?, of(&self.parity)?.rem_euclid(2));
                 (0..self.slots).contains(&stage).then_some(Expr::Const(stage + parity * self.slots))
             }
-            [p] => self.counter(&Expr::Param(*p)),
+            [leaf] => self.counter(leaf),
             _ => None,
         }
     }
@@ -107,8 +114,8 @@ fn count(prog: &mut Program, pc: usize, wait: &Wait) {
     let counter = match vars[..] {
         [] => return,
         [_] if counted => return,
-        [v] => wait.counter(&Expr::Var(v)).or_else(|| at_launch(prog, pc, wait, &vars)),
-        _ => at_launch(prog, pc, wait, &vars),
+        [v] => wait.counter(&Expr::Var(v)).or_else(|| set_together(prog, pc, wait, &vars)),
+        _ => set_together(prog, pc, wait, &vars),
     };
     let Some(counter) = counter else { return };
     if let Instr::Op { op: Op::MbarWait { bar, phase: Phase::Parity(parity) }, .. } = &mut prog.code[pc] {
@@ -117,9 +124,9 @@ fn count(prog: &mut Program, pc: usize, wait: &Wait) {
     }
 }
 
-/// The counter of a wait whose variables are set together, at launch values, and read by this wait only. The first of
-/// them becomes the counter.
-fn at_launch(prog: &mut Program, pc: usize, wait: &Wait, vars: &[VarId]) -> Option<Expr> {
+/// The counter of a wait whose variables are set together, to values that follow from one number, and read by this wait only.
+/// The first of them becomes the counter.
+fn set_together(prog: &mut Program, pc: usize, wait: &Wait, vars: &[VarId]) -> Option<Expr> {
     for (_, i) in prog.code.iter().enumerate().filter(|(at, _)| *at != pc) {
         let mut reads = false;
         each(prog, i, &mut |_, e| vars.iter().for_each(|v| reads |= mentions(e, *v)));
@@ -137,14 +144,16 @@ fn at_launch(prog: &mut Program, pc: usize, wait: &Wait, vars: &[VarId]) -> Opti
         let mut wait = Wait { stage: wait.stage.clone(), parity: wait.parity.clone(), slots: wait.slots };
         for v in vars {
             let mut own = run.clone().filter_map(|at| set(&prog.code[at]).filter(|(of, _)| of == v));
-            let (_, e) = own.next().filter(|(_, e)| e.is_launch_constant())?;
-            if own.next().is_some() {
+            let (_, e) = own.next()?;
+            // What is read does not change between the sets.
+            let kept = run.clone().all(|at| set(&prog.code[at]).is_none_or(|(v, _)| !mentions(e, v)));
+            if own.next().is_some() || !kept {
                 return None;
             }
             wait.stage = replaced(&wait.stage, *v, e);
             wait.parity = replaced(&wait.parity, *v, e);
         }
-        counters.push((at, wait.counter_at_launch()?));
+        counters.push((at, wait.counter_of_one()?));
     }
     // The other variables are set nowhere else.
     if rest.iter().any(|v| sets(prog, *v).len() != counters.len()) {

@@ -1,13 +1,12 @@
 //! Loops whose trip count or operations depend on data that change in each iteration: groups of matrix multiplications,
 //! lists of tiles.
 //!
-//! Such a loop is decided as none or two of its iterations, with values of their own for everything that differs by
-//! iteration. That is enough where each iteration has a barrier of all threads at which nothing is in flight (`reset.rs`):
-//! accesses on both sides of it are ordered, so that a race is between two such barriers that follow each other. What is
-//! between them is the end of one iteration and the beginning of another, whichever these are. So the program has the
-//! barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole
-//! where engines read shared memory, as a fence can be missing between accesses that barriers order, and where it matters
-//! which iteration is the first.
+//! Such a loop is decided as none (if that can be) or two of its iterations, with values of their own for everything that
+//! differs by iteration. That is enough where each iteration has a barrier of all threads at which nothing is in flight
+//! (`reset.rs`): accesses on both sides of it are ordered, so that a race is between two such barriers that follow each
+//! other. What is between them is the end of one iteration and the beginning of another, whichever these are. So the
+//! program has the barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole where
+//! a fence can be missing between accesses that barriers order, and where it matters which iteration is the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +17,10 @@ use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
 use super::effects_of::{map_effect, terms_of};
 use super::merge::{Merged, MergedKind, Set, each_op, each_term};
-use super::reset::Resets;
+use super::reset::{Halves, Resets};
 use super::shared::Shared;
 use super::symbols::replaced;
+use super::uniform::words;
 
 /// The largest number of copies of iterations: each nested loop doubles them.
 const MOST_COPIES: usize = 16;
@@ -266,7 +266,8 @@ impl Cuts<'_, '_> {
                         continue;
                     }
                     // Loops in a loop that stands there several times would have a trip count of their own each time.
-                    if self.copies > 0 && loops(&body) && self.resets.within(&body).is_some() {
+                    let own = loops(&body) || words(&self.s.arena, std::iter::once(count)) > 0;
+                    if self.copies > 0 && own && self.resets.within(&self.s.arena, h, &body).is_some() {
                         let kind = MergedKind::For(h, count, body.clone());
                         let whole = Merged { at: n.at, part: n.part, warps: n.warps, kind };
                         let (copies, mut after) = (self.copies, values.clone());
@@ -328,12 +329,12 @@ impl Cuts<'_, '_> {
     /// Zero or two iterations of a loop.
     fn cut(&mut self, n: Merged, values: &mut Values) -> Result<Vec<Merged>, Error> {
         let set = sets_of(&n);
-        let MergedKind::For(header, _, body) = &n.kind else { return Ok(vec![n]) };
+        let MergedKind::For(header, count, body) = &n.kind else { return Ok(vec![n]) };
         let mut counters = vec![*header];
         let mut body = body.clone();
         // The part of an iteration that acts, where that is one loop or one way of a branch alone.
-        let reset = loop {
-            if let Some(found) = self.resets.within(&body) {
+        let halves = loop {
+            if let Some(found) = self.resets.within(&self.s.arena, counters[counters.len() - 1], &body) {
                 break found;
             }
             let mut acting = body.iter().filter(|n| acts(std::slice::from_ref(n)));
@@ -363,12 +364,15 @@ impl Cuts<'_, '_> {
         if let ([h], [t]) = (counters.as_slice(), these.values().collect::<Vec<_>>().as_slice()) {
             next.insert(*h, self.s.arena.add(**t, one));
         }
-        let whole = self.resets.need_fences()
+        let once = counters.len() == 1 && self.s.arena.range(*count).0 >= 1;
+        let whole = once && !loops(&body)
+            || self.s.every_fence
+            || self.resets.need_fences(&self.s.arena, &halves)
             || self.resets.starts_beside(std::slice::from_ref(&n))
             || conditions(&body).into_iter().any(|t| reads_number(self.s, t, &counters));
-        let (head, tail) = self.iteration(&n, &set, these, &body, reset, values)?;
+        let (head, tail) = self.iteration(&n, &set, these, &halves, values)?;
         let before = if whole { [head, tail].concat() } else { tail };
-        let (last, rest) = self.iteration(&n, &set, next, &body, reset, values)?;
+        let (last, rest) = self.iteration(&n, &set, next, &halves, values)?;
         let mut copies = before;
         // Whatever is before the loop meets a whole iteration, also where the end of another one would stand between.
         if !whole && ops_of(std::slice::from_ref(&n)) < self.ops {
@@ -384,9 +388,13 @@ impl Cuts<'_, '_> {
             line,
             "a loop that data decide is decided for any two iterations that follow each other: at a barrier in each nothing is in flight",
         );
-        let any = self.data();
-        let any = self.s.arena.ge(any);
-        let mut out = vec![Merged { at, part: 210, warps, kind: MergedKind::If(any, copies, Vec::new()) }];
+        let mut out = if once {
+            copies
+        } else {
+            let any = self.data();
+            let any = self.s.arena.ge(any);
+            vec![Merged { at, part: 210, warps, kind: MergedKind::If(any, copies, Vec::new()) }]
+        };
         // The values of variables are unknown after the loop.
         for v in set {
             let t = self.data();
@@ -404,8 +412,7 @@ impl Cuts<'_, '_> {
         n: &Merged,
         set: &BTreeSet<u32>,
         counters: BTreeMap<u32, Term>,
-        body: &[Merged],
-        reset: usize,
+        halves: &Halves,
         values: &Values,
     ) -> Result<(Vec<Merged>, Vec<Merged>), Error> {
         self.copies += 1;
@@ -417,11 +424,11 @@ impl Cuts<'_, '_> {
             inner.vars.insert(*v, self.data());
         }
         inner.counters.extend(counters);
-        let head = self.list(body[..reset].to_vec(), &mut inner)?;
+        let head = self.list(halves.head.clone(), &mut inner)?;
         // Variables that keep their place are set where they stand.
         let mut kept = Vec::new();
         each_set(&head, &mut |v, _| kept.push(v));
-        let tail = self.list(body[reset..].to_vec(), &mut inner)?;
+        let tail = self.list(halves.tail.clone(), &mut inner)?;
         if kept.iter().any(|v| self.reads(&tail, *v)) {
             return Err(self.error(n));
         }

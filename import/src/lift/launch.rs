@@ -33,6 +33,9 @@ pub struct Launch {
     /// Whether the program is for a run: it then contains the instructions between operations of the protocol, and the
     /// accesses to global memory, for the values of this launch.
     pub timed: bool,
+    /// Whether fences are required where kernels work without them: in the thread that wrote, or between accesses to tensor
+    /// memory.
+    pub every_fence: bool,
 }
 
 /// The value of a parameter.

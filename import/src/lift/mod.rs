@@ -16,6 +16,7 @@ mod data;
 mod effects;
 mod effects_of;
 mod emit;
+mod equal;
 mod exits;
 mod exprs;
 mod far;
@@ -37,6 +38,7 @@ mod peek;
 mod possible;
 mod pressure;
 mod regions;
+mod remainders;
 mod reroll;
 mod reset;
 mod residues;
@@ -145,16 +147,21 @@ impl Lifted {
         self.launches.iter().filter_map(given).chain(others).collect()
     }
 
-    /// One program for each combination of outcomes of the free conditions, in each case.
+    /// One program for each combination of outcomes of the free conditions, in each case. Equal programs stand once: in a
+    /// branch that is not taken, other conditions do not matter.
     pub fn variants(&self) -> Vec<Program> {
-        let mut list = Vec::new();
+        let mut list: Vec<Program> = Vec::new();
         for bits in 0..1u32 << self.free.len() {
             let value = |i: usize| (bits >> i & 1) as i64;
             let names = |f: &Free| self.program.symbols[f.symbol as usize].name.as_str();
             let values: Vec<(&str, i64)> = self.free.iter().enumerate().map(|(i, f)| (names(f), value(i))).collect();
             let kept = (0..self.program.symbols.len() as ParamId).filter(|p| !self.free.iter().any(|f| f.symbol == *p));
             let kept = kept.collect();
-            list.extend(self.program.with(&values).map(|p| p.bind_all_but(&kept)));
+            let Some(next) = self.program.with(&values).map(|p| p.bind_all_but(&kept)) else { continue };
+            let same = |p: &Program| Program { params: next.params.clone(), ..p.clone() } == next;
+            if !list.iter().any(|p| p.code == next.code && same(p)) {
+                list.push(next);
+            }
         }
         list.extend(self.others.iter().flat_map(Lifted::variants));
         list
@@ -251,6 +258,7 @@ fn walked<'a>(
         functions: Default::default(),
         loads: 0,
         signals: entry.code.iter().any(|i| i.op == "mbarrier" && i.has("arrive")),
+        every_fence: launch.every_fence,
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.states = states::States::of(&entry.code, &mut shared.arena);

@@ -1,13 +1,13 @@
 //! Barriers of all threads at which no operation is in flight. Such a barrier orders everything after it behind
 //! everything before it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::symbolic::Term;
+use crate::symbolic::{Arena, Term};
 
 use super::merge::{Merged, MergedKind, Set, each_op};
 use super::shared::Shared;
-use super::tree::{Effect, Stream, Touch};
+use super::tree::{Effect, Fence, Stream, Touch};
 
 /// The kinds of operations that may be in flight, as bits.
 type Open = u8;
@@ -20,6 +20,11 @@ const TENSOR_STORES: Open = 16;
 /// Bulk copies and matrix multiplications in tensor memory, which signal mbarriers.
 const SIGNALS: Open = 32;
 
+/// A missing `fence.proxy.async`.
+const ASYNC: u8 = 1;
+/// A missing `wgmma.fence`.
+const REGISTERS: u8 = 2;
+
 /// The operations of a kernel that can be in flight.
 #[derive(Debug)]
 pub(super) struct Resets {
@@ -27,14 +32,23 @@ pub(super) struct Resets {
     threads: i64,
     /// How many operations of the kernel start each.
     started: [usize; 8],
-    /// All mbarriers that are initialised.
-    barriers: BTreeSet<Term>,
+    /// The state in which iterations begin, by the header of the loop.
+    begins: BTreeMap<u32, State>,
     /// Whether there is an operation that no barrier of all threads ends.
     never: bool,
 }
 
+/// A list, cut at a barrier at which nothing is in flight.
+#[derive(Debug)]
+pub(super) struct Halves {
+    /// What comes before the barrier.
+    pub(super) head: Vec<Merged>,
+    /// The barrier and what is behind it.
+    pub(super) tail: Vec<Merged>,
+}
+
 /// The operations that may be in flight at one point.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     open: Open,
     /// Those of them that may not be in a group yet.
@@ -80,17 +94,21 @@ fn stream(s: Stream) -> Open {
 impl Resets {
     pub(super) fn of(s: &Shared<'_>, tree: &[Merged], everyone: Set) -> Resets {
         let threads = s.block.iter().map(|n| *n as i64).product();
-        let mut all = Resets { everyone, threads, started: [0; 8], barriers: BTreeSet::new(), never: s.ctas() > 1 };
+        let never = s.ctas() > 1 || !committed(tree);
+        let mut all = Resets { everyone, threads, started: [0; 8], begins: BTreeMap::new(), never };
         each_op(tree, &mut |_, (_, _, e)| {
             count(&mut all.started, starts(e));
             match e {
-                Effect::Init(bar, _) => drop(all.barriers.insert(*bar)),
                 // Arrivals that stay pending at a barrier of some threads.
                 Effect::Bar(id, n, sync) => all.never |= *id != 0 || *n != threads || !sync,
                 Effect::ClusterArrive(_) | Effect::ClusterWait => all.never = true,
                 _ => {}
             }
         });
+        let mut begins: BTreeMap<u32, State> = BTreeMap::new();
+        let mut begun = |header, state: &State| begins.entry(header).or_default().join(state);
+        all.steps(&s.arena, tree, &mut State::default(), &mut begun);
+        all.begins = begins;
         all
     }
 
@@ -105,62 +123,126 @@ impl Resets {
         (0..8).filter(|i| self.started[*i] > inside[*i]).fold(0, |all, i| all | 1 << i)
     }
 
-    /// Whether a fence may be missing between an access before a barrier and one behind it: engines read shared memory.
-    pub(super) fn need_fences(&self) -> bool {
-        (0..8).any(|i| (WGMMA | STORES | SIGNALS) >> i & 1 == 1 && self.started[i] > 0)
+    /// Whether a fence may be missing between an access before the barrier of an iteration and one behind it: an engine
+    /// accesses memory, and not all threads are known to pass a fence between the barrier and this access.
+    pub(super) fn need_fences(&self, a: &Arena, halves: &Halves) -> bool {
+        let engines = WGMMA | STORES | SIGNALS;
+        if (0..8).all(|i| engines >> i & 1 == 0 || self.started[i] == 0) {
+            return false;
+        }
+        let mut without = ASYNC | REGISTERS;
+        self.unfenced(a, &halves.tail, &mut without) || self.unfenced(a, &halves.head, &mut without)
     }
 
-    /// A barrier of all threads at which nothing is in flight, and that each execution of a list comes to: its place in the
-    /// list.
-    pub(super) fn within(&self, list: &[Merged]) -> Option<usize> {
-        let mut begins = BTreeSet::new();
-        let mut odd = false;
-        each_op(list, &mut |_, (_, _, e)| match e {
-            Effect::Init(bar, _) => drop(begins.insert(*bar)),
-            Effect::Regs(..) | Effect::GridWait | Effect::Tensor { .. } => odd = true,
-            _ => {}
-        });
-        if self.never || odd || ends(list) || begins != self.barriers || !committed(list) {
-            return None;
-        }
-        // What other code starts may be in flight when the first execution begins, and what the list leaves when another does.
-        let outside = self.outside(list);
-        let mut now = State { open: outside, loose: outside, live: BTreeSet::new() };
-        loop {
-            let before = now.clone();
-            list.iter().for_each(|n| self.step(n, &mut now));
-            now.join(&before);
-            if now == before {
-                break;
+    /// Whether an engine may access memory before a fence of all threads. `without` has the fences that are missing yet.
+    fn unfenced(&self, a: &Arena, list: &[Merged], without: &mut u8) -> bool {
+        list.iter().any(|n| {
+            let before = *without;
+            match &n.kind {
+                MergedKind::Op(ops) => {
+                    match self.by_all(n) {
+                        Some(Effect::Fence(Fence::Async)) => *without &= !ASYNC,
+                        Some(Effect::Fence(Fence::Wgmma)) => *without &= !REGISTERS,
+                        _ => {}
+                    }
+                    let needs = |e: &Effect| match starts(e) {
+                        WGMMA => ASYNC | REGISTERS,
+                        STORES | SIGNALS => ASYNC,
+                        _ => 0,
+                    };
+                    ops.iter().any(|(_, _, e)| needs(e) & *without != 0)
+                }
+                MergedKind::If(_, yes, no) => {
+                    let mut other = before;
+                    let found = self.unfenced(a, yes, without) || self.unfenced(a, no, &mut other);
+                    *without |= other;
+                    found
+                }
+                MergedKind::For(_, count, body) => {
+                    let found = self.unfenced(a, body, without);
+                    if a.range(*count).0 < 1 {
+                        *without = before;
+                    }
+                    found
+                }
+                MergedKind::Set(..) | MergedKind::End => false,
             }
-        }
-        list.iter().position(|n| {
-            let met = matches!(self.by_all(n), Some(Effect::Bar(..))) && now.open == 0 && now.live.is_empty();
-            self.step(n, &mut now);
-            met
         })
     }
 
+    /// A barrier of all threads at which nothing is in flight, and that each iteration of a loop comes to: what comes before it
+    /// in the part of an iteration that acts, and the barrier and what is behind it. It is the last one, so that little is
+    /// behind it. Where no barrier of the list itself is one, each side of a branch can have its own; then the branch is
+    /// in both halves.
+    pub(super) fn within(&self, a: &Arena, header: u32, list: &[Merged]) -> Option<Halves> {
+        let mut odd = false;
+        each_op(list, &mut |_, (_, _, e)| {
+            odd |= matches!(e, Effect::Regs(..) | Effect::GridWait | Effect::Tensor { .. });
+        });
+        if self.never || odd || ends(list) {
+            return None;
+        }
+        self.halves(a, list, self.begins.get(&header)?.clone())
+    }
+
+    /// The halves of a list that begins in a state.
+    fn halves(&self, a: &Arena, list: &[Merged], begin: State) -> Option<Halves> {
+        let mut states = Vec::with_capacity(list.len());
+        let mut now = begin;
+        for n in list {
+            states.push(now.clone());
+            self.step(a, n, &mut now, &mut |_, _| {});
+        }
+        let at = |i: &usize| {
+            let still = states[*i].open == 0 && states[*i].live.is_empty();
+            still && matches!(self.by_all(&list[*i]), Some(Effect::Bar(..)))
+        };
+        if let Some(i) = (0..list.len()).rev().find(at) {
+            return Some(Halves { head: list[..i].to_vec(), tail: list[i..].to_vec() });
+        }
+        list.iter().enumerate().rev().find_map(|(i, n)| {
+            let MergedKind::If(c, yes, no) = &n.kind else { return None };
+            if n.warps != self.everyone {
+                return None;
+            }
+            let (yes, no) = (self.halves(a, yes, states[i].clone())?, self.halves(a, no, states[i].clone())?);
+            let branch = |yes, no| Merged { kind: MergedKind::If(*c, yes, no), ..*n };
+            let (first, last) = (branch(yes.head, no.head), branch(yes.tail, no.tail));
+            Some(Halves { head: [&list[..i], &[first]].concat(), tail: [&[last], &list[i + 1..]].concat() })
+        })
+    }
+
+    /// The operations that are in flight after a list. `begun` gets the state in which the iterations of a loop begin.
+    fn steps(&self, a: &Arena, list: &[Merged], now: &mut State, begun: &mut dyn FnMut(u32, &State)) {
+        list.iter().for_each(|n| self.step(a, n, now, begun));
+    }
+
     /// The operations that are in flight after a node.
-    fn step(&self, n: &Merged, now: &mut State) {
+    fn step(&self, a: &Arena, n: &Merged, now: &mut State, begun: &mut dyn FnMut(u32, &State)) {
         let ops = match &n.kind {
             MergedKind::Op(ops) => ops,
-            MergedKind::If(_, a, b) => {
+            MergedKind::If(_, yes, no) => {
                 let mut other = now.clone();
-                a.iter().for_each(|n| self.step(n, now));
-                b.iter().for_each(|n| self.step(n, &mut other));
+                self.steps(a, yes, now, begun);
+                self.steps(a, no, &mut other, begun);
                 return now.join(&other);
             }
-            MergedKind::For(_, _, body) => {
-                // After zero, one or several iterations.
-                loop {
+            MergedKind::For(header, count, body) => {
+                let end = loop {
+                    let mut end = now.clone();
+                    self.steps(a, body, &mut end, begun);
                     let before = now.clone();
-                    body.iter().for_each(|n| self.step(n, now));
-                    now.join(&before);
+                    now.join(&end);
                     if *now == before {
-                        return;
+                        break end;
                     }
+                };
+                begun(*header, now);
+                // A loop may make no iteration.
+                if a.range(*count).0 >= 1 {
+                    *now = end;
                 }
+                return;
             }
             MergedKind::Set(..) | MergedKind::End => return,
         };

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::symbolic::{Arena, Atom, Node, Term};
+use crate::symbolic::{Atom, Node, Term};
 
 use super::effects_of::map_effect;
+use super::equal::with_one_of_each;
 use super::merge::{Merged, MergedKind};
 use super::shared::Shared;
 
@@ -30,11 +31,8 @@ struct Ring {
 /// Rings by the variable of the slot, which becomes the counter.
 type Rings = BTreeMap<u32, Ring>;
 
-/// Terms that replace variables.
-type Values = FxHashMap<Term, Term>;
-
 /// Values that variables are set to at one place: neighboring nodes of one list.
-type Sets = Vec<(u32, Term)>;
+pub(super) type Sets = Vec<(u32, Term)>;
 
 /// The tree with counters in place of slots and phases.
 pub(super) fn counted(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
@@ -44,13 +42,21 @@ pub(super) fn counted(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
     groups.clear();
     places(s, &tree, &mut groups);
     let mut rings = found(s, &groups);
-    // A variable whose value is not that of a ring moved on is no ring, and what is set to it is none either.
+    // A variable whose value is not that of a ring moved on is no ring, and what is set to it is none either. What does
+    // not move as a slot and its phase can be the slots of two rings.
     loop {
-        let before = rings.len();
         let bad: BTreeSet<u32> = groups.iter().flat_map(|g| wrong(s, g, &rings)).collect();
-        rings.retain(|v, _| !bad.contains(v));
-        if rings.len() == before {
+        if bad.is_empty() {
             break;
+        }
+        let with_phase: Vec<u32> = bad.iter().copied().filter(|v| rings[v].phase.is_some()).collect();
+        if with_phase.is_empty() {
+            rings.retain(|v, _| !bad.contains(v));
+        }
+        for v in with_phase {
+            if let Some(p) = rings.get_mut(&v).and_then(|r| r.phase.take()) {
+                rings.insert(p, Ring { slots: 2, phase: None });
+            }
         }
     }
     if rings.is_empty() {
@@ -61,7 +67,10 @@ pub(super) fn counted(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
     for v in rings.keys() {
         s.arena.bound_var(*v, Some((0, MANY)));
     }
-    tree
+    // Rings of different lengths that move together have one counter.
+    groups.clear();
+    places(s, &tree, &mut groups);
+    with_one_of_each(s, tree, &groups)
 }
 
 /// Places where variables are set.
@@ -100,58 +109,6 @@ fn place_end(s: &Shared<'_>, list: &[Merged], from: usize) -> usize {
 
 fn sets_of(list: &[Merged]) -> Sets {
     list.iter().filter_map(|n| if let MergedKind::Set(v, t) = n.kind { Some((v, t)) } else { None }).collect()
-}
-
-/// The tree with one variable in place of several that are always equal.
-fn with_one_of_each(s: &mut Shared<'_>, tree: Vec<Merged>, groups: &[Sets]) -> Vec<Merged> {
-    let mut at: BTreeMap<u32, Vec<(usize, Term)>> = BTreeMap::new();
-    for (n, g) in groups.iter().enumerate() {
-        g.iter().for_each(|(v, t)| at.entry(*v).or_default().push((n, *t)));
-    }
-    // Variables that are set at the same places, and then those that are set to equal values there.
-    let mut one: Values = Values::default();
-    let mut count = 0;
-    loop {
-        let mut first: BTreeMap<Vec<(usize, Term)>, u32> = BTreeMap::new();
-        let mut next = Values::default();
-        for (v, sets) in &at {
-            let mut memo = Values::default();
-            let value = |s: &mut Shared<'_>, t: Term, memo: &mut Values| {
-                if count == 0 { 0 } else { s.arena.replace(t, &one, memo) }
-            };
-            let key: Vec<_> = sets.iter().map(|(n, t)| (*n, value(s, *t, &mut memo))).collect();
-            let rep = *first.entry(key).or_insert(*v);
-            if rep != *v {
-                next.insert(s.arena.atom(Atom::Var(*v)), s.arena.atom(Atom::Var(rep)));
-            }
-        }
-        let done = count > 0 && next == one;
-        one = next;
-        count += 1;
-        if done {
-            break;
-        }
-    }
-    if one.is_empty() {
-        return tree;
-    }
-    let mut memo = Values::default();
-    let mut f = |a: &mut Arena, t: Term| a.replace(t, &one, &mut memo);
-    let tree: Vec<Merged> = tree.iter().map(|n| super::symbols::replaced(s, n, &mut f)).collect();
-    let gone: BTreeSet<u32> = at.keys().copied().filter(|v| one.contains_key(&s.arena.atom(Atom::Var(*v)))).collect();
-    fn kept(list: Vec<Merged>, gone: &BTreeSet<u32>) -> Vec<Merged> {
-        let keep = |n: Merged| {
-            let kind = match n.kind {
-                MergedKind::Set(v, _) if gone.contains(&v) => return None,
-                MergedKind::If(c, a, b) => MergedKind::If(c, kept(a, gone), kept(b, gone)),
-                MergedKind::For(h, count, body) => MergedKind::For(h, count, kept(body, gone)),
-                kind => kind,
-            };
-            Some(Merged { kind, ..n })
-        };
-        list.into_iter().filter_map(keep).collect()
-    }
-    kept(tree, &gone)
 }
 
 /// Variables that may be slots and phases: those that are always set together, and from another slot and its phase.

@@ -64,6 +64,8 @@ pub struct Shared<'a> {
     pub(super) signals: bool,
     /// Whether the text has `tcgen05.wait::ld`.
     pub(super) waits_for_loads: bool,
+    /// Whether fences are required where kernels work without them.
+    pub(super) every_fence: bool,
     /// Assumptions, each with the line of the first instruction that needed it.
     pub(super) assumed: std::collections::BTreeMap<String, u32>,
 }

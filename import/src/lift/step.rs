@@ -5,6 +5,7 @@ use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Arena, Atom, Op, Term};
 
 use super::masks::positive_mask;
+use super::remainders::below_divisor;
 use super::slice::{acts, unread, writes};
 use super::tree::{Effect, Fence, Kind, Node, Run, Stream, Touch, Val};
 use super::values::{apply, bytes_of, compare, unless_overflow};
@@ -161,13 +162,18 @@ impl Walk<'_, '_> {
         match i.op.as_str() {
             "setp" => {
                 let (p, q) = (self.operand(i.arg(1))?, self.operand(i.args.get(2).unwrap_or(&Arg::Sink))?);
-                let mut overflows = false;
+                let (mut overflows, mut divides) = (false, false);
                 let outcome = |a: &mut Arena, x: &[Term]| match unless_overflow(a, i, x[0], x[1]) {
                     Some(holds) => {
                         overflows = true;
                         Some(a.int(holds as i64))
                     }
-                    None => compare(a, i, x[0], x[1]),
+                    None => {
+                        let t = compare(a, i, x[0], x[1])?;
+                        let Some(holds) = below_divisor(a, t) else { return Some(t) };
+                        divides = true;
+                        Some(a.int(holds as i64))
+                    }
                 };
                 let mut v = self.result(at, i, &[p, q], outcome, "a comparison of data");
                 if overflows {
@@ -175,6 +181,9 @@ impl Walk<'_, '_> {
                         i.line,
                         "a number is less than those to which no tile can be added without an overflow",
                     );
+                }
+                if divides {
+                    self.s.assume(i.line, "an argument that another number is divided by is positive");
                 }
                 if let Some(c) = i.args.get(3) {
                     let op = if i.has("and") {

@@ -238,13 +238,14 @@ impl Walk<'_, '_> {
     /// Notes a store to an address that `alloc` writes.
     pub(super) fn overwrites(&mut self, at: usize, e: &Effect) {
         let runs = match e {
-            // In a loop that is being solved, addresses are not known yet.
-            _ if self.dry > 0 => return,
             Effect::Touch(Touch::Write | Touch::Copy | Touch::Atomic, runs) if self.inst(at).op != "tcgen05" => runs,
             _ => return,
         };
         let arena = &self.s.arena;
-        let meets = |to: i64, (t, n): &Run| arena.range(*t).0 < to + 4 && to < arena.range(*t).1 + i64::from(*n);
+        // In a loop that is being solved, addresses other than constants are not known yet.
+        let known = |t: Term| self.dry == 0 || arena.constant(t).is_some();
+        let meets =
+            |to: i64, (t, n): &Run| known(*t) && arena.range(*t).0 < to + 4 && to < arena.range(*t).1 + i64::from(*n);
         let to = |t: &Term| arena.constant(*t).is_none_or(|to| runs.iter().any(|run| meets(to, run)));
         let found: Vec<Term> = self.s.tensors.keys().copied().filter(to).collect();
         for t in found {

@@ -1,6 +1,9 @@
 //! Small kernels for forms that families of real kernels share. Each is proved, and a variant with a fault is found.
 
 use warpline_import::symbolic::{Arena, Atom};
+use warpline_import::{lift, ptx};
+use warpline_sim::ir::{Instr, Op, Phase};
+use warpline_sim::protocol::counts_rounds;
 
 /// The verdict on a kernel with this body, for a block of this many threads with a ring of three barriers that all threads
 /// arrive at. Registers `%r7` and `%r8` have the slot and the phase.
@@ -118,4 +121,54 @@ fn a_long_magic_number_divides() {
     let half = a.div(rest, two);
     let sum = a.add(high, half);
     assert_ne!(a.div(sum, four), a.div(x, seven));
+}
+
+/// Rings of four and of two slots that all threads move on together, from tile to tile. One register has the slot of the
+/// first ring, one that of the second ring, and one counts to eight: the phases follow from them. `last` moves the second
+/// ring once more behind each tile.
+#[test]
+fn rings_of_different_lengths_move_together() {
+    let next = |register: &str, slots: u32| {
+        format!(
+            "\tadd.s32 %r20, {register}, 1;\n\tsetp.eq.s32 %p3, %r20, {slots};\n\tselp.b32 {register}, 0, %r20, %p3;\n"
+        )
+    };
+    let wait = |label: &str, address: &str, parity: &str| {
+        format!(
+            "\tmbarrier.arrive.shared.b64 %rd2, [{address}];\n\
+             ${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [{address}], {parity};\n\t@!%p2 bra ${label};\n"
+        )
+    };
+    let text = |last: &str| {
+        format!(
+            ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 k_param_0, .param .u32 k_param_1)\n\
+             .reqntid 64\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<48>;\n\t.reg .b64 %rd<16>;\n\
+             \t.shared .align 8 .b8 bar[48];\n\tld.param.u32 %r10, [k_param_0];\n\tld.param.u32 %r11, [k_param_1];\n\
+             \tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, bar;\n\tsetp.ne.s32 %p1, %r1, 0;\n{}\tbar.sync 0;\n\
+             \tmov.b32 %r5, 0;\n\tmov.b32 %r6, 0;\n\tmov.b32 %r7, 0;\n\tmov.b32 %r14, 0;\n\
+             $T:\n\tsetp.ge.s32 %p4, %r14, %r10;\n\t@%p4 bra $E;\n\tmov.b32 %r15, 0;\n\
+             $S:\n\tsetp.ge.s32 %p5, %r15, %r11;\n\t@%p5 bra $N;\n\tshl.b32 %r16, %r5, 3;\n\tadd.s32 %r16, %r16, %r2;\n\
+             \tshr.u32 %r17, %r7, 2;\n{}\tshl.b32 %r18, %r6, 3;\n\tadd.s32 %r18, %r18, %r2;\n\tadd.s32 %r18, %r18, 32;\n\
+             \tshr.u32 %r19, %r5, 1;\n{}{}{}{}\tadd.s32 %r15, %r15, 1;\n\tbra.uni $S;\n\
+             $N:\n{last}\tadd.s32 %r14, %r14, 1;\n\tbra.uni $T;\n$E:\n\tret;\n}}\n",
+            (0..6).map(|b| format!("\t@!%p1 mbarrier.init.shared.b64 [%r2+{}], 64;\n", 8 * b)).collect::<String>(),
+            wait("L1", "%r16", "%r17"),
+            wait("L2", "%r18", "%r19"),
+            next("%r5", 4),
+            next("%r6", 2),
+            next("%r7", 8),
+        )
+    };
+    let good = text("");
+    let verdict = crate::common::verdict_on(&good);
+    assert!(!verdict.starts_with("violated"), "{verdict}");
+    let module = ptx::read(&good).expect("PTX");
+    let lifted = lift::lift(&module, &module.entries[0], "k.ptx", &good, &lift::Launch::default()).expect("it lifts");
+    for i in &lifted.program.code {
+        let Instr::Op { op: Op::MbarWait { bar, phase: Phase::Parity(parity) }, .. } = i else { continue };
+        let slots = lifted.program.mbars[bar.bar as usize].stages;
+        assert!(counts_rounds(&bar.stage, slots, parity), "{bar:?} {parity:?}");
+    }
+    let moved = crate::common::verdict_on(&text("\txor.b32 %r6, %r6, 1;\n"));
+    assert!(moved.starts_with("violated"), "{moved}");
 }

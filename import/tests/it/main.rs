@@ -9,6 +9,7 @@ mod damaged;
 mod families;
 mod far;
 mod habits;
+mod iterations;
 mod kernels;
 mod known;
 mod memory;

@@ -6,6 +6,9 @@ use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, MbarId, Op, Order,
 use crate::Violation;
 use crate::mutation::{Change, Edit, edits, synchronizes};
 
+/// Largest number of fences that are tried for a compiled kernel that lacks one after `init`.
+const NEAREST: usize = 32;
+
 /// Whether a change only replaces a number or a word in a statement.
 pub(super) fn is_operand(c: &Change) -> bool {
     size(c) == 0
@@ -56,6 +59,11 @@ pub(super) fn candidates(given: &Program, prog: &Program, x: &Violation) -> Vec<
         matches!(e.change, Change::Count(_)) && e.site.text.starts_with("arrive ") && !e.site.text.contains(" count ")
     };
     list.sort_by_key(|e| (size(&e.change) + u32::from(implied(e)), far(&e.site)));
+    // A compiled kernel has many statements, and only a fence near one of both repairs a missing fence after `init`.
+    if prog.opaque_globals && lacks_init_fence(x) {
+        list.retain(|e| matches!(e.change, Change::Before(Op::Fence(_)) | Change::Behind(Op::Fence(_))));
+        list.truncate(NEAREST);
+    }
     let both = together(prog, &list);
     list.into_iter().map(|e| vec![e]).chain(both).collect()
 }
@@ -72,6 +80,11 @@ fn together(prog: &Program, list: &[Edit]) -> Vec<Vec<Edit>> {
         pairs.extend(counts.map(|count| vec![all.clone(), count.clone()]));
     }
     pairs
+}
+
+/// Whether every fault is a missing fence after the `init` of an mbarrier.
+fn lacks_init_fence(x: &Violation) -> bool {
+    x.hang.is_empty() && x.findings.iter().all(|f| f.note || f.code == Code::InitFence)
 }
 
 /// Lines of the fault: its statements, and the statements of waiting agents.
