@@ -151,13 +151,13 @@ impl Timing<'_> {
 
     /// Ticks that a block waits for its last line from busy DRAM, behind lines of other cores, although DRAM could serve
     /// all of them (calibrate/probes/queue.cu). A core's use of its share stands for all cores.
-    fn dram_wait(&self, core: &Core, now: u64, bytes: f64) -> f64 {
+    fn dram_wait(&self, core: &Core, now: u64, bytes: f64, stores: f64) -> f64 {
         let c = &self.costs;
         if c.line == 0.0 {
             return 0.0;
         }
         let used = use_until(&core.dram, now);
-        let line = c.dram_busy * used + c.dram_queue * queued(used);
+        let line = (c.dram_busy + c.dram_stored * stores) * used + c.dram_queue * queued(used);
         // Sixteen lines wait 1.7 times as long as one there.
         line * (1.0 + 0.17 * (bytes / c.line).max(1.0).log2())
     }
@@ -181,7 +181,13 @@ impl Timing<'_> {
         let again = m.tile.and_then(|t| Some((t, w.again(obj, t.at)?)));
         // A load to registers leaves its lines in the core's own cache, a copy does not.
         let near = again.filter(|(t, _)| !core.read.insert((seat.cluster, obj, t.at, t.shift)));
-        if let (Some(_), MoveKind::Ldg, Some(l1)) = (near, m.how, c.l1_latency) {
+        let kept = m.how == MoveKind::Ldg
+            && m.tile.is_some_and(|t| w.keeps(obj, t.at) && !core.read.insert((u32::MAX, obj, t.at, t.shift)));
+        // A block is late if one of its lines is.
+        let missed = if near.is_some() && !kept { w.missed(obj, m.tile.map_or([0; 2], |t| t.at)) } else { 0.0 };
+        let lines = self.lines(m, obj).1 / c.line.max(1.0);
+        let late = 1.0 - (1.0 - missed).powf(lines) >= 0.5;
+        if let (true, false, MoveKind::Ldg, Some(l1)) = (near.is_some() || kept, late, m.how, c.l1_latency) {
             return Source { dram: 0, looked: 0, extra: 0, hit: Some(ticks(l1)) };
         }
         let level = near.map_or_else(|| m.tile.map_or(Level::Near, |t| w.level(obj, t.at)), |(_, level)| level);
@@ -189,11 +195,12 @@ impl Timing<'_> {
             Level::Near => 0.0,
             Level::Far => c.far_extra,
             Level::Last => c.last_extra,
-            Level::Dram => c.dram_extra + self.dram_wait(core, now, self.lines(m, obj).1),
+            Level::Dram => c.dram_extra + self.dram_wait(core, now, self.lines(m, obj).1, w.stores),
         };
         let extra = ticks(behind + self.slice_wait(core, now));
         let dram = if near.is_some() && level < Level::Dram { 0.0 } else { shares.dram };
-        Source { dram: part(dram * share), looked: part(shares.looked * share), extra, hit: None }
+        let looked = shares.looked * share * if near.is_some() && m.how == MoveKind::Ldg { missed } else { 1.0 };
+        Source { dram: part(dram * share), looked: part(looked), extra, hit: None }
     }
 
     /// The source of the lines that an atomic access adds to: L2 reads those that it does not have. Loads do not delay
@@ -345,6 +352,10 @@ impl Timing<'_> {
     /// once (calibrate/probes/tma.cu: 256 additions of another warp take 264 cycles, beside sixteen copies and alone).
     fn issue_copy(&self, core: &mut Core, seat: AgentTiming, now: u64) -> (u64, u64) {
         let (start, issued) = self.issue(core, seat, now, (1.0, TICKS as f64));
+        // Copies of a compiled kernel wait in a queue: of two between barriers, no warp waits (Nsight Compute).
+        if self.prog.opaque_globals {
+            return (start, issued);
+        }
         (start, issued.max(start + ticks(self.costs.issue_tma)))
     }
 
