@@ -68,6 +68,7 @@ pub(super) fn shadow(nodes: &[Node]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lift::tree::Stream;
     use crate::ptx::read;
 
     #[test]
@@ -80,5 +81,16 @@ mod tests {
         let code = &read(text).expect("PTX").entries[0].code;
         let free: Vec<bool> = code.iter().map(|i| results.follow(i)).collect();
         assert_eq!(free, [true, true, false, false, false, true, true, true]);
+    }
+
+    #[test]
+    fn what_is_free_goes_behind_a_product_across_waits_and_barriers_but_not_across_copies() {
+        let node = |e: Effect| Node { at: 1, part: 0, kind: Kind::Op(u32::MAX, e) };
+        let product = || node(Effect::Wgmma { a: None, b: Vec::new(), acc: 1, n: 64, k: 32 });
+        let (commit, wait) = (|| node(Effect::Commit(Stream::Wgmma)), || node(Effect::WaitGroup(Stream::Wgmma, 0)));
+        let bar = || node(Effect::Bar(0, 128, true));
+        assert_eq!(shadow(&[commit(), product(), commit(), wait(), bar()]), Some(2));
+        assert_eq!(shadow(&[product(), wait(), node(Effect::Use(3)), bar()]), None);
+        assert_eq!(shadow(&[wait(), bar()]), None);
     }
 }

@@ -85,6 +85,12 @@ fn queued(used: f64) -> f64 {
     used / (1.0 - used)
 }
 
+/// The wait of a line at DRAM of which a share is used, where a share of the traffic is stores. DRAM writes in bursts,
+/// and reads wait for them (calibrate/probes/queue.cu).
+fn line_wait((busy, stored, queue): (f64, f64, f64), used: f64, stores: f64) -> f64 {
+    (busy + stored * stores) * used + queue * queued(used)
+}
+
 impl Timing<'_> {
     /// The tick at which the last byte has come from L2 and DRAM. Each line takes its full time, even if only part of
     /// it is requested. Whole lines copied to shared memory arrive at the rate of requests, where this rate is known.
@@ -157,7 +163,7 @@ impl Timing<'_> {
             return 0.0;
         }
         let used = use_until(&core.dram, now);
-        let line = (c.dram_busy + c.dram_stored * stores) * used + c.dram_queue * queued(used);
+        let line = line_wait((c.dram_busy, c.dram_stored, c.dram_queue), used, stores);
         // Sixteen lines wait 1.7 times as long as one there.
         line * (1.0 + 0.17 * (bytes / c.line).max(1.0).log2())
     }
@@ -438,6 +444,10 @@ mod tests {
         assert_eq!(
             (use_until(&server, 200), use_until(&server, 50), use_until(&Server::default(), 0)),
             (0.25, 0.95, 0.0)
+        );
+        assert_eq!(
+            (line_wait((100.0, 800.0, 10.0), 0.5, 0.0), line_wait((100.0, 800.0, 10.0), 0.5, 0.5)),
+            (60.0, 260.0)
         );
         assert_eq!((queued(0.0), queued(0.5), queued(0.75)), (0.0, 1.0, 3.0));
     }
