@@ -346,7 +346,8 @@ impl<'p, 'l> Tiles<'p, 'l> {
             let from = self.caches.read(crowd.cache, tile, bytes * along, sum);
             let when = match when {
                 // Nothing keeps clusters in step that ask for lines part by part: they do not wait for the same lines.
-                When::InStep if self.parts && self.at.seats > 1 => When::ByPairs,
+                // A compiled kernel with one CTA a core is in step all the same: it waits for whole tiles.
+                When::InStep if self.parts && !(self.prog.opaque_globals && self.at.seats == 1) => When::ByPairs,
                 When::Unordered if from > Level::Far => When::Missed,
                 when => when,
             };
