@@ -168,11 +168,6 @@ impl Object {
         }
     }
 
-    /// Whether all elements together are at most so many bytes.
-    pub fn is_within(&self, bytes: i64) -> bool {
-        self.rows.checked_mul(self.cols).is_some_and(|n| self.bytes_of(n) <= bytes)
-    }
-
     /// Bytes of `elements` elements, scales included.
     pub fn bytes_of(&self, elements: i64) -> i64 {
         let data = (elements * self.dtype.bits() as i64 + 7) / 8;

@@ -230,7 +230,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 if self.prog.opaque_globals
                     && grid_dependence == GridDependence::None
                     && self.walker.is_register_load(t)
-                    && self.prog.objects[tile.obj as usize].is_within(KEPT)
+                    && self.stays(tile.obj)
                 {
                     wave.kept.insert((request.obj, request.at));
                     if self.later {
@@ -289,6 +289,12 @@ impl<'p, 'l> Tiles<'p, 'l> {
             total.add(b);
         }
         wave
+    }
+
+    /// Whether a core's own cache has room for all of an array.
+    fn stays(&self, obj: u16) -> bool {
+        let o = &self.prog.objects[obj as usize];
+        o.rows.checked_mul(o.cols).is_some_and(|n| n <= 2 * KEPT && o.bytes_of(n) <= KEPT)
     }
 
     /// Stored bytes of a cluster, as a share of those that the cluster loads to registers for the first time.
