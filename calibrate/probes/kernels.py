@@ -1,18 +1,22 @@
 """Kernels of several families as Triton compiles them, with their launches, for `warpline run k.ptx --launch l.json`.
 
-    python3 kernels.py compile DIR SHARD SHARDS   # fills Triton's cache; several at a time
-    ncu --clock-control none --cache-control all -k regex:^k_ --csv --page raw --metrics M python3 kernels.py run DIR > DIR/ncu.csv
+    python3 kernels.py compile DIR LIST SHARD SHARDS   # fills Triton's cache; several at a time
+    ncu --clock-control none --cache-control all -k regex:^k_ --csv --page raw --metrics M python3 kernels.py run DIR LIST > DIR/ncu.csv
 
-`run` launches every configuration once and writes DIR/rows.jsonl, one launch a line in the order of the profiler's rows, and DIR/ptx.
+LIST is `first` (below) or `second` (kernels_second.py). A pattern after LIST selects configurations by their names. `run` launches every
+configuration once and writes DIR/rows.jsonl, one launch a line in the order of the profiler's rows, DIR/ptx and DIR/cubin.
 M is sm__cycles_elapsed.max,gpu__time_duration.sum,lts__t_sector_hit_rate.pct,dram__bytes_read.sum,dram__bytes_write.sum,
 smsp__inst_executed.sum.
 
     python3 kernels.py join DIR > calibrate/data/h100_kernels/rows.jsonl   # and DIR/ptx, compressed by gzip -9n, beside it
+
+The second list is in calibrate/data/h100_kernels_second. `device` of a row names the device that ran it.
 """
 
 import csv
 import json
 import os
+import re
 import sys
 
 
@@ -46,6 +50,8 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+import kernels_second
+
 BF16, F16, F32, F8 = torch.bfloat16, torch.float16, torch.float32, torch.float8_e4m3fn
 
 
@@ -72,6 +78,51 @@ def k_gemm(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
         pb += BK * N
     cm, cn = pm * BM + tl.arange(0, BM), pn * BN + tl.arange(0, BN)
     tl.store(c + cm[:, None] * N + cn[None, :], acc.to(c.dtype.element_ty), mask=(cm[:, None] < M) & (cn[None, :] < N))
+
+
+@triton.jit
+def k_plain(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    pa, pb = a + rm[:, None] * K + rk[None, :], b + rk[:, None] * N + rn[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for _ in range(tl.cdiv(K, BK)):
+        acc = tl.dot(tl.load(pa), tl.load(pb), acc)
+        pa += BK
+        pb += BK * N
+    tl.store(c + rm[:, None] * N + rn[None, :], acc.to(c.dtype.element_ty))
+
+
+@triton.jit
+def k_fp8(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    pa, pb = a + rm[:, None] * K + rk[None, :], b + rn[None, :] * K + rk[:, None]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for _ in range(tl.cdiv(K, BK)):
+        acc = tl.dot(tl.load(pa), tl.load(pb), acc)
+        pa += BK
+        pb += BK
+    tl.store(c + rm[:, None] * N + rn[None, :], acc.to(tl.bfloat16))
+
+
+@triton.jit
+def k_gated(a, b, v, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    pa, pb, pv = a + rm[:, None] * K + rk[None, :], b + rk[:, None] * N + rn[None, :], v + rk[:, None] * N + rn[None, :]
+    g, u = tl.zeros((BM, BN), tl.float32), tl.zeros((BM, BN), tl.float32)
+    for _ in range(tl.cdiv(K, BK)):
+        x = tl.load(pa)
+        g = tl.dot(x, tl.load(pb), g)
+        u = tl.dot(x, tl.load(pv), u)
+        pa += BK
+        pb += BK * N
+        pv += BK * N
+    tl.store(c + rm[:, None] * N + rn[None, :], (g * tl.sigmoid(g) * u).to(tl.bfloat16))
 
 
 @triton.jit
@@ -269,6 +320,13 @@ def product(kind, m, n, k, bm, bn, bk, warps, stages, dtype=BF16, parts=1, batch
         c = tensor("c", (m, n), F16 if dtype == F16 else BF16)
         return label, k_gemm, (cdiv(m, bm) * cdiv(n, bn),), [tensor("a", (m, k), dtype), tensor("b", (k, n), dtype), c, m, n, k], meta
     grid = (m // bm, n // bn, parts * batch)
+    if kind == "plain":
+        return label, k_plain, grid[:2], [tensor("a", (m, k), BF16), tensor("b", (k, n), BF16), tensor("c", (m, n), BF16), m, n, k], meta
+    if kind == "fp8":
+        return label, k_fp8, grid[:2], [tensor("a", (m, k), F8), tensor("b", (n, k), F8), tensor("c", (m, n), BF16), m, n, k], meta
+    if kind == "gated":
+        inputs = [tensor("a", (m, k), BF16), tensor("b", (k, n), BF16), tensor("v", (k, n), BF16)]
+        return label, k_gated, grid[:2], [*inputs, tensor("c", (m, n), BF16), m, n, k], meta
     if kind == "split":
         return label, k_split, grid, [tensor("a", (m, k), BF16), tensor("b", (k, n), BF16), tensor("c", (m, n), F32), m, n, k], dict(meta, PARTS=parts)
     if kind == "int4":
@@ -306,7 +364,7 @@ def add(n, block, warps):
     return f"add_{n}_{block}_w{warps}", k_add, (cdiv(n, block),), [*a, n], dict(BLOCK=block, num_warps=warps)
 
 
-def configurations():
+def first():
     tiles = [(128, 128, 64, 4), (64, 128, 64, 4), (128, 256, 64, 8), (64, 64, 64, 4), (128, 64, 32, 4)]
     for i, t in enumerate(tiles):
         for m, n, k in [(4096, 4096, 2048), (2048, 2048, 4096), (1024, 1024, 2048), (8192, 2048, 1024)]:
@@ -342,16 +400,27 @@ def configurations():
         yield lambda n=n, b=b, w=w: add(n, b, w)
 
 
+def second():
+    makers = {"product": product, "attention": attention, "decode": decode, "rows": rows, "add": add}
+    for maker, args, keywords in kernels_second.configurations():
+        yield lambda maker=maker, args=args, keywords=keywords: makers[maker](*args, **keywords)
+
+
 def main():
-    action, folder = sys.argv[1], sys.argv[2]
-    shard, shards = (int(sys.argv[3]), int(sys.argv[4])) if action == "compile" else (0, 1)
-    os.makedirs(folder + "/ptx", exist_ok=True)
+    action, folder, configurations = sys.argv[1], sys.argv[2], {"first": first, "second": second}[sys.argv[3]]
+    shard, shards = (int(sys.argv[4]), int(sys.argv[5])) if action == "compile" else (0, 1)
+    wanted = re.compile(sys.argv[4] if action == "run" and len(sys.argv) > 4 else "")
+    for part in ("/ptx", "/cubin"):
+        os.makedirs(folder + part, exist_ok=True)
     log = None if action == "compile" else open(folder + "/rows.jsonl", "w")
     for i, make in enumerate(configurations()):
         if i % shards != shard:
             continue
         try:
+            label = f"configuration {i}"
             label, kernel, grid, args, meta = make()
+            if not wanted.search(label):
+                continue
             if action == "compile":
                 kernel.warmup(*args, grid=grid, **meta)
                 continue
@@ -362,8 +431,12 @@ def main():
             continue
         with open(f"{folder}/ptx/{label}.ptx", "w") as f:
             f.write(k.asm["ptx"])
+        with open(f"{folder}/cubin/{label}.cubin", "wb") as f:
+            f.write(k.asm["cubin"])
         launch = {"grid": [*grid, 1, 1][:3], "args": flattened(args), "shared": k.metadata.shared, "regs": k.n_regs}
-        log.write(json.dumps({"name": label, "kernel": kernel.fn.__name__, "spills": k.n_spills, "launch": launch}) + "\n")
+        row = {"name": label, "kernel": kernel.fn.__name__, "device": torch.cuda.get_device_name(), "spills": k.n_spills, "launch": launch}
+        log.write(json.dumps(row) + "\n")
+        log.flush()
 
 
 def flattened(args):

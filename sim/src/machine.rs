@@ -158,6 +158,7 @@ pub const KEYS: &[Key] = &[
         "sectors/cycle",
         "sectors of atomic accesses that all slices of the second-level cache serve",
     ),
+    key("memory.l1_bytes", "bytes", "size of a core's first-level cache and shared memory together"),
     key("memory.l1_latency", "cycles", "global load to use, first-level hit"),
     key("memory.l2_latency", "cycles", "global load to use, second-level hit"),
     key("memory.cp_async_extra", "cycles", "latency of a cp.async beyond that of a global load"),
@@ -219,9 +220,9 @@ pub const KEYS: &[Key] = &[
         "`memory.l2_merged` after the first wave of a launch, for lines in the cache, when CTAs are no longer in step",
     ),
     key(
-        "memory.l2_settling",
-        "tiles",
-        "tiles of a matrix that a CTA after the first wave reads until it is in step with those that share them",
+        "memory.l2_stepped",
+        "fraction",
+        "share of `memory.l2_slices_bytes_per_clk` that CTAs reach which wait for each of their tiles",
     ),
     key(
         "memory.l2_group_cores",
@@ -256,6 +257,7 @@ pub const KEYS: &[Key] = &[
     key("memory.dram_efficiency", "fraction", "share of the peak that streaming reads reach"),
     key("memory.dram_busy", "cycles", "wait of a line at DRAM in full use, beside its place in the queue"),
     key("memory.dram_queue", "cycles", "wait of a line in the queue at DRAM of which half is used"),
+    key("memory.dram_stored", "cycles", "wait of a line at DRAM in full use by stores, beyond `memory.dram_busy`"),
     key("memory.dram_turnaround", "fraction", "extra time of DRAM for a written byte, beside reads"),
     key("memory.line_bytes", "bytes", "cache line; contiguous accesses take whole lines at a core's port to L2"),
     key("memory.sector_bytes", "bytes", "granule of traffic between L2 and core"),

@@ -16,6 +16,11 @@ fn number_of(name: &str, code: &str, grid: u32) -> f64 {
 
 /// The report of such a kernel, with more options.
 fn report_of(code: &str, grid: u32, options: &[&str]) -> serde_json::Value {
+    report_with(code, (grid, 65536), options)
+}
+
+/// The same, with a second array of this many numbers.
+fn report_with(code: &str, (grid, second): (u32, u32), options: &[&str]) -> serde_json::Value {
     let dir = TempDir::new();
     let text = format!(
         "\
@@ -42,8 +47,9 @@ fn report_of(code: &str, grid: u32, options: &[&str]) -> serde_json::Value {
 }}
 "
     );
-    let array = r#"{"ptr": [65536], "dtype": "float32"}"#;
-    let launch = format!(r#"{{"grid": [{grid}], "args": [{array}, {array}], "shared": 0, "regs": 32}}"#);
+    let array = |n: u32| format!(r#"{{"ptr": [{n}], "dtype": "float32"}}"#);
+    let args = [array(65536), array(second)].join(", ");
+    let launch = format!(r#"{{"grid": [{grid}], "args": [{args}], "shared": 0, "regs": 32}}"#);
     let (file, launch) = (dir.write("k.ptx", text), dir.write("l.json", launch));
     let mut arguments = vec!["run", file.as_str(), "--launch", launch.as_str(), "--json"];
     arguments.extend_from_slice(options);
@@ -132,4 +138,14 @@ fn ctas_of_different_lengths_go_to_the_first_free_core() {
     let even = cycles_of(&code("\tmov.u32 %r7, 2112;\n"), 264);
     let longest = cycles_of(&code("\tmov.u32 %r7, 4209;\n"), 1);
     assert!(uneven >= longest * 0.95 && uneven < even * 2.3, "{uneven}, {even}, {longest}");
+}
+
+#[test]
+fn what_all_ctas_load_stays_in_the_cache_of_a_core() {
+    let code = "\tmov.u32 %r3, %ctaid.x;\n\tmul.wide.u32 %rd6, %r3, 32;\n\tadd.s64 %rd7, %rd4, %rd6;\n\
+                \tld.global.f32 %f1, [%rd7];\n\tld.global.f32 %f2, [%rd5];\n\tadd.f32 %f3, %f1, %f2;\n";
+    let hits = |second| report_with(code, (8448, second), &[])["l2_hit_rate"].as_f64().expect("a rate");
+    // Weights of 128 bytes are looked up once by each core. Those of a large array are looked up by each CTA.
+    let (small, large) = (hits(1024), hits(65536));
+    assert!(2.0 * small < large, "{small} and {large}");
 }

@@ -45,6 +45,7 @@ mod residues;
 mod rings;
 mod selected;
 mod serial;
+mod shadow;
 mod shapes;
 mod shared;
 mod shuffle;

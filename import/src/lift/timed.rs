@@ -12,6 +12,7 @@ use crate::symbolic::{Arena, Atom, Node as TermNode, Term};
 use super::issue::Block;
 use super::launch::{Argument, Launch};
 use super::loaded::{Loaded, loads_global};
+use super::shadow::{Results, shadow};
 use super::slice::writes;
 use super::tree::{Effect, Fence, Global, GlobalAccess, Kind, Node, Run, Val};
 use super::values::bytes_of;
@@ -19,6 +20,8 @@ use super::walk::Walk;
 
 /// The part of a node of [`Effect::Work`].
 const WORK_PART: u8 = 90;
+/// The part of a node of [`Effect::Work`] that was moved behind a product; several follow.
+const SHADOW_PART: u8 = 100;
 /// The part of a node of [`Effect::Use`]; several follow.
 const USE_PART: u8 = 60;
 /// The part of a node of [`Effect::Global`].
@@ -41,6 +44,10 @@ pub(super) struct Issued {
     block: Block,
     /// Loads that no instruction has used yet.
     loads: Loaded,
+    /// Registers that depend on memory, products or other warps.
+    results: Results,
+    /// Whether one of the instructions since the last node needs such a register.
+    bound: bool,
 }
 
 /// Cycles of a chain of additions for each instruction (calibrate/probes/latency.cu). The engine takes chains in these.
@@ -110,6 +117,8 @@ impl Walk<'_, '_> {
         if self.dry == 0 {
             self.issued.work = self.issued.work.and(more);
             self.depends(i, more);
+            let free = self.issued.results.follow(i);
+            self.issued.bound |= !free && more != Instructions::default();
         }
         if i.op == "mma" {
             self.product(at, i)?;
@@ -134,8 +143,19 @@ impl Walk<'_, '_> {
         }
         let mut work = std::mem::take(&mut self.issued.work);
         work.chain = std::mem::take(&mut self.issued.block).cycles().div_ceil(LATENCY) as u32;
-        if work != Instructions::default() {
-            self.nodes.push(Node { at, part: WORK_PART, kind: Kind::Op(self.lanes, Effect::Work(work)) });
+        let bound = std::mem::take(&mut self.issued.bound);
+        if work == Instructions::default() {
+            return;
+        }
+        let kind = Kind::Op(self.lanes, Effect::Work(work));
+        match shadow(&self.nodes).filter(|_| !bound) {
+            Some(i) => {
+                // Distinct from other instructions moved there: each came from before an instruction of its own.
+                let part = SHADOW_PART + self.nodes[i..].iter().filter(|n| n.part >= SHADOW_PART).count() as u8;
+                let product = self.nodes[i - 1].at;
+                self.nodes.insert(i, Node { at: product, part, kind });
+            }
+            None => self.nodes.push(Node { at, part: WORK_PART, kind }),
         }
     }
 

@@ -45,6 +45,8 @@ pub struct Costs {
     pub dram_busy: f64,
     /// Ticks that a line queues at DRAM where half of its rate is used.
     pub dram_queue: f64,
+    /// Ticks that a line waits at DRAM in full use where all other traffic is stores, beyond the two above.
+    pub dram_stored: f64,
     /// Ticks that a block queues at the L2 slices where half of their rate is used.
     pub slice_queue: f64,
     /// Ticks per byte of a core's share of the L2 slices, where all cores run.
@@ -339,6 +341,7 @@ impl Costs {
                 let scaled = |v: Option<f64>| v.unwrap_or(0.0) * TICKS as f64 * scale;
                 c.dram_busy = scaled(r.optional("memory.dram_busy"));
                 c.dram_queue = scaled(r.optional("memory.dram_queue"));
+                c.dram_stored = scaled(r.optional("memory.dram_stored"));
                 c.slice_queue = scaled(r.optional("memory.l2_queue"));
             }
             if prog.opaque_globals && warp_loads {
@@ -347,7 +350,9 @@ impl Costs {
             let lines = loads.then(|| r.optional("memory.load_lines_per_clk")).flatten();
             c.load_line = lines.map_or(0.0, |rate| TICKS as f64 / rate);
             if let Some(rate) = r.optional("memory.l2_slices_bytes_per_clk") {
-                c.slice_byte = TICKS as f64 * c.sharers as f64 / (rate * l2_clock);
+                // CTAs of a compiled kernel wait for the last line of a tile before they ask for more.
+                let stepped = prog.opaque_globals.then(|| r.optional("memory.l2_stepped")).flatten().unwrap_or(1.0);
+                c.slice_byte = TICKS as f64 * c.sharers as f64 / (rate * stepped * l2_clock);
             }
             if let Some(rate) = r.optional("memory.l2_stored_bytes_per_clk") {
                 c.write_byte = TICKS as f64 * c.sharers as f64 / (rate * l2_clock);

@@ -85,6 +85,12 @@ fn queued(used: f64) -> f64 {
     used / (1.0 - used)
 }
 
+/// The wait of a line at DRAM of which a share is used, where a share of the traffic is stores. DRAM writes in bursts,
+/// and reads wait for them (calibrate/probes/queue.cu).
+fn line_wait((busy, stored, queue): (f64, f64, f64), used: f64, stores: f64) -> f64 {
+    (busy + stored * stores) * used + queue * queued(used)
+}
+
 impl Timing<'_> {
     /// The tick at which the last byte has come from L2 and DRAM. Each line takes its full time, even if only part of
     /// it is requested. Whole lines copied to shared memory arrive at the rate of requests, where this rate is known.
@@ -151,13 +157,13 @@ impl Timing<'_> {
 
     /// Ticks that a block waits for its last line from busy DRAM, behind lines of other cores, although DRAM could serve
     /// all of them (calibrate/probes/queue.cu). A core's use of its share stands for all cores.
-    fn dram_wait(&self, core: &Core, now: u64, bytes: f64) -> f64 {
+    fn dram_wait(&self, core: &Core, now: u64, bytes: f64, stores: f64) -> f64 {
         let c = &self.costs;
         if c.line == 0.0 {
             return 0.0;
         }
         let used = use_until(&core.dram, now);
-        let line = c.dram_busy * used + c.dram_queue * queued(used);
+        let line = line_wait((c.dram_busy, c.dram_stored, c.dram_queue), used, stores);
         // Sixteen lines wait 1.7 times as long as one there.
         line * (1.0 + 0.17 * (bytes / c.line).max(1.0).log2())
     }
@@ -181,7 +187,13 @@ impl Timing<'_> {
         let again = m.tile.and_then(|t| Some((t, w.again(obj, t.at)?)));
         // A load to registers leaves its lines in the core's own cache, a copy does not.
         let near = again.filter(|(t, _)| !core.read.insert((seat.cluster, obj, t.at, t.shift)));
-        if let (Some(_), MoveKind::Ldg, Some(l1)) = (near, m.how, c.l1_latency) {
+        let kept = m.how == MoveKind::Ldg
+            && m.tile.is_some_and(|t| w.keeps(obj, t.at) && !core.read.insert((u32::MAX, obj, t.at, t.shift)));
+        // A block is late if one of its lines is.
+        let missed = if near.is_some() && !kept { w.missed(obj, m.tile.map_or([0; 2], |t| t.at)) } else { 0.0 };
+        let lines = self.lines(m, obj).1 / c.line.max(1.0);
+        let late = 1.0 - (1.0 - missed).powf(lines) >= 0.5;
+        if let (true, false, MoveKind::Ldg, Some(l1)) = (near.is_some() || kept, late, m.how, c.l1_latency) {
             return Source { dram: 0, looked: 0, extra: 0, hit: Some(ticks(l1)) };
         }
         let level = near.map_or_else(|| m.tile.map_or(Level::Near, |t| w.level(obj, t.at)), |(_, level)| level);
@@ -189,11 +201,12 @@ impl Timing<'_> {
             Level::Near => 0.0,
             Level::Far => c.far_extra,
             Level::Last => c.last_extra,
-            Level::Dram => c.dram_extra + self.dram_wait(core, now, self.lines(m, obj).1),
+            Level::Dram => c.dram_extra + self.dram_wait(core, now, self.lines(m, obj).1, w.stores),
         };
         let extra = ticks(behind + self.slice_wait(core, now));
         let dram = if near.is_some() && level < Level::Dram { 0.0 } else { shares.dram };
-        Source { dram: part(dram * share), looked: part(shares.looked * share), extra, hit: None }
+        let looked = shares.looked * share * if near.is_some() && m.how == MoveKind::Ldg { missed } else { 1.0 };
+        Source { dram: part(dram * share), looked: part(looked), extra, hit: None }
     }
 
     /// The source of the lines that an atomic access adds to: L2 reads those that it does not have. Loads do not delay
@@ -345,6 +358,10 @@ impl Timing<'_> {
     /// once (calibrate/probes/tma.cu: 256 additions of another warp take 264 cycles, beside sixteen copies and alone).
     fn issue_copy(&self, core: &mut Core, seat: AgentTiming, now: u64) -> (u64, u64) {
         let (start, issued) = self.issue(core, seat, now, (1.0, TICKS as f64));
+        // Copies of a compiled kernel wait in a queue: of two between barriers, no warp waits (Nsight Compute).
+        if self.prog.opaque_globals {
+            return (start, issued);
+        }
         (start, issued.max(start + ticks(self.costs.issue_tma)))
     }
 
@@ -427,6 +444,10 @@ mod tests {
         assert_eq!(
             (use_until(&server, 200), use_until(&server, 50), use_until(&Server::default(), 0)),
             (0.25, 0.95, 0.0)
+        );
+        assert_eq!(
+            (line_wait((100.0, 800.0, 10.0), 0.5, 0.0), line_wait((100.0, 800.0, 10.0), 0.5, 0.5)),
+            (60.0, 260.0)
         );
         assert_eq!((queued(0.0), queued(0.5), queued(0.75)), (0.0, 1.0, 3.0));
     }

@@ -338,6 +338,11 @@ impl<'p> Walker<'p> {
         matches!(self.world.prog.code[t.pc as usize], Instr::Op { op: Op::Move { how: MoveKind::TmaLoad, .. }, .. })
     }
 
+    /// Whether a listed copy is a load to registers.
+    pub fn is_register_load(&self, t: &Traffic) -> bool {
+        matches!(self.world.prog.code[t.pc as usize], Instr::Op { op: Op::Move { how: MoveKind::Ldg, .. }, .. })
+    }
+
     /// Whether a copy's place counts elements instead of blocks.
     pub fn by_elements(&self, t: &Traffic) -> bool {
         let Instr::Op { op, .. } = &self.world.prog.code[t.pc as usize] else { return false };

@@ -50,6 +50,11 @@ impl Crowd {
         }
     }
 
+    /// Number of clusters.
+    pub(super) fn count(&self) -> f64 {
+        self.by_group.iter().map(|(first, second)| f64::from(first + second)).sum()
+    }
+
     /// Adds a cluster behind those with lower indices, on one of `units` units, which form groups of `cores`. Clusters
     /// that are alone on their pair of units have no neighbor.
     pub(super) fn add(&mut self, id: i64, units: i64, cores: i64, alone: bool) {

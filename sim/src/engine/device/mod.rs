@@ -9,7 +9,9 @@
 mod cache;
 mod group;
 mod lru;
+mod merging;
 mod names;
+mod own;
 mod wave;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,6 +38,8 @@ pub(super) struct Shares {
 pub(super) struct Wave {
     /// Share of the stored bytes that goes to memory, evicted from the cache.
     pub(super) written: f64,
+    /// Share of the traffic of memory that is written.
+    pub(super) stores: f64,
     /// By object of the program.
     pub(super) shares: Vec<Shares>,
     /// Number of units, each with as many clusters as the simulated one, that would share the memory equally. It is
@@ -45,6 +49,10 @@ pub(super) struct Wave {
     levels: FxHashMap<(u16, [i64; 2]), Level>,
     /// Where tiles come from that one of the unit's clusters reads once more.
     again: FxHashMap<(u16, [i64; 2]), Level>,
+    /// By tile of `again` that clusters load to registers: the share of its lines that the core's own cache has lost.
+    missed: FxHashMap<(u16, [i64; 2]), f64>,
+    /// Tiles that all clusters load and a core's own cache keeps.
+    kept: FxHashSet<(u16, [i64; 2])>,
     /// Levels of the unit's tiles, copy by copy.
     signs: Vec<Level>,
 }
@@ -58,6 +66,16 @@ impl Wave {
     /// Where a tile comes from when a cluster reads it once more, if one does.
     pub(super) fn again(&self, obj: u16, at: [i64; 2]) -> Option<Level> {
         self.again.get(&(obj, at)).copied()
+    }
+
+    /// The share of a tile's lines that the core's own cache has lost when a cluster loads them once more.
+    pub(super) fn missed(&self, obj: u16, at: [i64; 2]) -> f64 {
+        self.missed.get(&(obj, at)).copied().unwrap_or(0.0)
+    }
+
+    /// Whether a core's own cache keeps a tile that one of its clusters has loaded, for the others.
+    pub(super) fn keeps(&self, obj: u16, at: [i64; 2]) -> bool {
+        self.kept.contains(&(obj, at))
     }
 
     /// Whether the unit takes the same time in both waves: other tiles, but from the same levels and at the same rates.

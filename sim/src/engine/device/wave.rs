@@ -3,13 +3,15 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::ir::{Instr, Program};
+use crate::ir::Program;
 use crate::machine::Machine;
 use crate::protocol::{GlobalTile, GridDependence, Rules, Walker};
 
 use super::cache::{Bytes, Caches, Level};
 use super::group::{Crowd, Group, Groups};
+use super::merging::{Merging, When};
 use super::names::Names;
+use super::own::{KEPT, OwnCache};
 use super::{Launch, Memory, Routes, Shares, Wave};
 
 /// Copies of a cluster that are looked at to find the depth of its rings.
@@ -77,87 +79,6 @@ struct Parts {
 /// The clusters of groups that request one tile, by the indices of the groups.
 type Unions = FxHashMap<SmallVec<[u32; 8]>, Vec<Crowd>>;
 
-/// The rules for merging requests of the same step for one line before they reach a slice.
-#[derive(Clone, Copy, Debug)]
-struct Merging {
-    /// Share of second requests in a pair of neighbors that merges with the first.
-    pairs: f64,
-    /// `pairs` at the start of a cluster of a later wave, for lines that are in the cache.
-    later: f64,
-    /// Tiles of a matrix that a cluster of a later wave reads until it is in step with those that share them. Infinite
-    /// where it never is.
-    settling: f64,
-    /// Cores of a group whose requests meet on the way.
-    group: i64,
-    /// Share of each further request that is near enough in time to merge with others of the group.
-    near: f64,
-    /// Largest number of requests merged into one.
-    most: f64,
-    /// Share of a line's parts that merge, where clusters ask for a line part by part. Of the clusters of a core, one
-    /// asks for a part before the neighboring core asks for the next.
-    split: f64,
-}
-
-/// How close in time equal requests of a wave's clusters are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
-    /// At about the same time: the clusters started together, and none has stored a result yet.
-    InStep,
-    /// Neighbors at the same time: pairs of cores are still in step, or wait for the same line.
-    ByPairs,
-    /// Requests of a later wave for lines in the cache. Its clusters started at different times, where others ended.
-    /// Clusters that wait for the same lines come into step with each other, tile by tile.
-    Unordered {
-        /// Tiles of this matrix that the clusters have read before.
-        tiles: u32,
-    },
-}
-
-impl Merging {
-    fn new(m: &Machine, prog: &Program, seats: i64) -> Self {
-        let is = |key: &'static str, absent: f64| m.get(key).unwrap_or(absent);
-        let pairs = is("memory.l2_merged", 0.0);
-        // Prologues of random length spread the CTAs further in time.
-        let drawn = prog.code.iter().map(|i| if let Instr::Op { cost, .. } = i { 2.0 * cost.spread } else { 0.0 });
-        let stated = is("memory.l2_group_apart", 1.0) + drawn.fold(0.0, f64::max);
-        // Measured on compiled kernels, with one CTA a core. CTAs of one core take turns, so that each asks for its
-        // tiles when the others have.
-        let apart = match m.get("memory.l2_group_spread") {
-            Some(spread) if prog.opaque_globals => spread * seats as f64,
-            _ => stated,
-        };
-        Merging {
-            pairs,
-            later: is("memory.l2_merged_later", pairs),
-            // Measured on compiled kernels. Those of the language, whose errors do not ask for it, stay as they start.
-            settling: if prog.opaque_globals { is("memory.l2_settling", f64::INFINITY) } else { f64::INFINITY },
-            group: is("memory.l2_group_cores", 1.0).max(1.0) as i64,
-            near: is("memory.l2_group_window", 0.0) / apart.max(1.0),
-            most: is("memory.l2_group_most", 1.0),
-            split: if prog.opaque_globals { 1.0 / seats.max(1) as f64 } else { 0.0 },
-        }
-    }
-
-    /// Lookups for one line by the clusters of a crowd.
-    fn lookups(&self, crowd: &Crowd, when: When, split: bool) -> f64 {
-        let (pairs, near) = match when {
-            // A line is asked for once more, for its next part, before the neighbor asks for the first.
-            _ if split => (self.pairs * self.split, 0.0),
-            When::InStep => (self.pairs, self.near),
-            When::ByPairs => (self.pairs, 0.0),
-            When::Unordered { tiles } => {
-                let settled = 1.0 - (-f64::from(tiles) / self.settling).exp();
-                (self.later + (self.pairs - self.later) * settled, self.near * settled)
-            }
-        };
-        let merged = |(first, second): &(u32, u32)| {
-            let k = f64::from(*first) + f64::from(*second) * (1.0 - pairs);
-            k / (1.0 + (near * (k - 1.0)).clamp(0.0, (self.most - 1.0).max(0.0)))
-        };
-        crowd.sum([pairs, near], merged)
-    }
-}
-
 /// For each matrix, the other tiles that a cluster copies before it copies to the same slot once more. A ring of
 /// `n` slots has `n - 1` of them in flight. The largest number counts, because a tile may have several places.
 fn ahead(prog: &Program, walker: &mut Walker<'_>, routes: &Routes) -> Vec<u32> {
@@ -200,6 +121,8 @@ pub(super) struct Tiles<'p, 'l> {
     later: bool,
     /// Whether the launch has so few clusters that each has a pair of neighboring units for itself.
     alone: bool,
+    /// Bytes of a core's own cache, less those of shared memory.
+    l1: f64,
     /// The size of the last request, and its parts.
     last: Option<(Size, Parts)>,
 }
@@ -213,10 +136,12 @@ impl<'p, 'l> Tiles<'p, 'l> {
         at: Launch<'l>,
         routes: &Routes,
     ) -> Self {
-        let (burst, merging) = (caches.burst(), Merging::new(m, prog, at.seats));
+        let (burst, merging) = (caches.burst(), Merging::new(m, prog, at, caches.count()));
         let line = m.get("memory.line_bytes").map_or(0, |b| b as i64);
         let mut walker = Walker::new(prog, rules, 0);
+        let shared = at.seats as f64 * (prog.shared_bytes() as f64 + m.get("limit.shared_reserved").unwrap_or(0.0));
         Tiles {
+            l1: m.get("memory.l1_bytes").map_or(f64::INFINITY, |b| (b - shared).max(1.0)),
             prog,
             ahead: ahead(prog, &mut walker, routes),
             walker,
@@ -264,11 +189,11 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let mut requests: Vec<TileRequest> = Vec::new();
         let mut unions: [Unions; 4] = Default::default();
         // The first wave starts in step, and stays so until its CTAs store results.
-        let mut when = if first == 0 { When::InStep } else { When::Unordered { tiles: 0 } };
-        let mut tiles: FxHashMap<u16, (u32, [i64; 2])> = FxHashMap::default();
+        let mut when = if first == 0 { When::InStep } else { When::Unordered };
         // By object: bytes that the simulated unit's clusters read, and those that may come from memory.
         let mut firsts = vec![(0, 0); self.prog.objects.len()];
         let mut mine_read: FxHashSet<(u32, u32)> = FxHashSet::default();
+        let mut l1 = OwnCache::new(self.l1, self.stored_share(first, routes));
         for step in 0..steps {
             // A shared list has one copy at this step, which depends on some coordinates. Separate lists may depend on
             // all of them.
@@ -277,6 +202,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
             let groups_by = groups.groups_by(grid_dependence);
             let unions = &mut unions[grid_dependence as usize];
             requests.clear();
+            l1.step();
             for (group, g) in groups_by.iter().enumerate() {
                 let id = g.own.unwrap_or(g.ids[0]);
                 let route = routes.of(id);
@@ -290,8 +216,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 };
                 let sum = &mut per[tile.obj as usize];
                 if t.store {
-                    when = if first == 0 { When::ByPairs } else { When::Unordered { tiles: 0 } };
-                    tiles.clear();
+                    when = if first == 0 { When::ByPairs } else { When::Unordered };
                     if self.walker.is_atomic(t) {
                         requests.push(TileRequest { atomic: true, ..request });
                         continue;
@@ -301,13 +226,28 @@ impl<'p, 'l> Tiles<'p, 'l> {
                     }
                     continue;
                 }
+                // A core's own cache keeps what all its clusters load, such as weights of a norm.
+                if self.prog.opaque_globals
+                    && grid_dependence == GridDependence::None
+                    && self.walker.is_register_load(t)
+                    && self.stays(tile.obj)
+                {
+                    wave.kept.insert((request.obj, request.at));
+                    if self.later {
+                        continue;
+                    }
+                }
+                let mut request = request;
+                if self.prog.opaque_globals && self.walker.is_register_load(t) {
+                    let of = (grid_dependence as u8, group as u32, request.tile);
+                    let lost = l1.load(of, request.bytes, g.own.is_some());
+                    if g.own.is_some() && lost < 1.0 {
+                        wave.missed.insert((request.obj, request.at), lost);
+                    }
+                    request.bytes = (f64::from(request.bytes) * lost) as u32;
+                }
                 sum.asked += request.bytes as u64 * g.ids.len() as u64;
                 requests.push(request);
-            }
-            if let (When::Unordered { tiles: read }, Some(r)) = (&mut when, requests.first()) {
-                let (n, last) = tiles.entry(r.obj).or_insert((0, r.at));
-                *n += u32::from(*last != r.at);
-                (*read, *last) = (*n, r.at);
             }
             requests.sort_unstable_by_key(|r| (r.tile, r.group));
             for same in requests.chunk_by(|x, y| x.tile == y.tile) {
@@ -343,11 +283,38 @@ impl<'p, 'l> Tiles<'p, 'l> {
         };
         wave.shares = per.iter().zip(&firsts).map(shares).collect();
         let all = |f: fn(&Bytes) -> u64| per.iter().map(f).sum::<u64>();
+        wave.stores = share(all(|b| b.written), all(|b| b.written) + all(|b| b.read));
         wave.written = share(all(|b| b.written), all(|b| b.stored)).min(1.0);
         for b in &per {
             total.add(b);
         }
         wave
+    }
+
+    /// Whether a core's own cache has room for all of an array.
+    fn stays(&self, obj: u16) -> bool {
+        let o = &self.prog.objects[obj as usize];
+        o.rows.checked_mul(o.cols).is_some_and(|n| n <= 2 * KEPT && o.bytes_of(n) <= KEPT)
+    }
+
+    /// Stored bytes of a cluster, as a share of those that the cluster loads to registers for the first time.
+    fn stored_share(&mut self, id: i64, routes: &Routes) -> f64 {
+        if !self.prog.opaque_globals || self.l1.is_infinite() {
+            return 0.0;
+        }
+        let route = routes.of(id);
+        let (mut stored, mut loaded, mut seen) = (0.0, 0.0, FxHashSet::default());
+        for t in &route.copies {
+            let Some(tile) = self.walker.tile(id, t, &route.vars(t, id)) else { continue };
+            let access = Access { elements: self.walker.by_elements(t), apart: true, boxed: false };
+            let Some(request) = self.request(0, &tile, access) else { continue };
+            if t.store {
+                stored += f64::from(request.bytes);
+            } else if self.walker.is_register_load(t) && seen.insert(request.tile) {
+                loaded += f64::from(request.bytes);
+            }
+        }
+        if loaded > 0.0 { stored / loaded } else { 0.0 }
     }
 
     /// Atomic accesses of all clusters of a wave to one tile at one step. Returns the level of the tile for all of them:
@@ -385,10 +352,9 @@ impl<'p, 'l> Tiles<'p, 'l> {
             let from = self.caches.read(crowd.cache, tile, bytes * along, sum);
             let when = match when {
                 // Nothing keeps clusters in step that ask for lines part by part: they do not wait for the same lines.
-                When::InStep if self.parts => When::ByPairs,
-                When::Unordered { .. } if self.parts => When::Unordered { tiles: 0 },
-                // A miss waits for memory, and later requests for the line wait with it.
-                When::Unordered { .. } if from > Level::Far => When::ByPairs,
+                // A compiled kernel with one CTA a core is in step all the same: it waits for whole tiles.
+                When::InStep if self.parts && !(self.prog.opaque_globals && self.at.seats == 1) => When::ByPairs,
+                When::Unordered if from > Level::Far => When::Missed,
                 when => when,
             };
             sum.looked += (self.merging.lookups(crowd, when, split) * bytes as f64) as u64;
@@ -451,47 +417,5 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let split = row < self.line && self.ahead[t.obj as usize] >= 2;
         self.parts |= split;
         Some(TileRequest { tile, group, bytes, along: along as u32, obj: t.obj, at: t.at, split, atomic: false })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_of_a_group_meet_in_the_first_wave_four_at_most_and_those_of_neighbors_later_too() {
-        use When::{ByPairs, InStep};
-        let started = When::Unordered { tiles: 0 };
-        let merging =
-            |near| Merging { pairs: 1.0, later: 0.25, settling: 16.0, group: 16, near, most: 4.0, split: 0.0 };
-        let lookups = |near, ids: &[i64], when| {
-            let mut crowd = Crowd::at(0);
-            ids.iter().for_each(|id| crowd.add(*id, 132, 16, false));
-            merging(near).lookups(&crowd, when, false)
-        };
-        // Neighbors of one pair, neighbors of two pairs, and neighbors of a later wave.
-        assert_eq!((lookups(0.0, &[0, 1], ByPairs), lookups(0.0, &[1, 2], ByPairs)), (1.0, 2.0));
-        assert_eq!((lookups(1.0, &[0, 1], started), lookups(1.0, &[1, 2], started)), (1.75, 2.0));
-        // In one group the lookups are halved; in two groups they are not. Core 132 is the same core as core 0.
-        assert_eq!((lookups(1.0, &[0, 2], InStep), lookups(1.0, &[0, 2], ByPairs)), (1.0, 2.0));
-        assert_eq!((lookups(1.0, &[0, 16], InStep), lookups(1.0, &[0, 132], InStep)), (2.0, 1.0));
-        // Six pairs at once: four pairs are one lookup, six are one and a half. The further apart in time, the fewer
-        // merge.
-        let pairs: Vec<i64> = (0..12).collect();
-        assert_eq!((lookups(1.0, &pairs, InStep), lookups(0.2, &pairs, InStep)), (1.5, 3.0));
-        // Clusters that are alone on their pairs of cores have no neighbor, and eight of them are in one group.
-        let alone = |ids: &[i64]| {
-            let mut crowd = Crowd::at(0);
-            ids.iter().for_each(|id| crowd.add(*id, 132, 16, true));
-            crowd.by_group
-        };
-        assert_eq!(alone(&[0, 1, 7, 8]), [(3, 0), (1, 0)]);
-        // Where two clusters of a core ask for parts of lines, half of the neighbors ask for the same part.
-        let parts = Merging { split: 0.5, ..merging(1.0) };
-        let mut crowd = Crowd::at(0);
-        for id in 0..2 {
-            crowd.add(id, 132, 16, false);
-        }
-        assert_eq!(parts.lookups(&crowd, InStep, true), 1.5);
     }
 }
