@@ -173,7 +173,7 @@ pub(super) fn section(s: &mut String, sample: &[Row], ours: &[Row], sweep: &Swee
         products("[more of them, our own runs](#h200-more)", "h200", &plain(ours)),
         core(sweep),
         Line {
-            name: "[compiled kernels on an H100](#compiled)",
+            name: "[compiled kernels on an H100](#compiled), both lists",
             simulator: Errors::of(ptx.iter().map(Compiled::error)),
             roofline: Errors::of(ptx.iter().map(|r| roofline(&h100, r.matrix, r.bytes, r.mhz) / r.cycles.1 - 1.0)),
             closed: None,

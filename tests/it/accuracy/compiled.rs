@@ -11,14 +11,36 @@ use super::file;
 use super::page::summary;
 use super::table::{Errors, signed};
 
-/// Of so many rows, one is on the page; all take more than a minute.
-const EVERY: usize = 5;
-
 pub(super) const FOLDER: &str = "calibrate/data/h100_kernels";
+
+/// A list of kernels. Of so many rows, one is on the page; all take more than a minute.
+struct List {
+    folder: &'static str,
+    every: usize,
+    title: &'static str,
+    about: &'static str,
+}
+
+const LISTS: [List; 2] = [
+    List {
+        folder: FOLDER,
+        every: 5,
+        title: "<a id=\"compiled\"></a>\n## Compiled kernels on an H100",
+        about: "Every fifth of 121 rows. No number was fitted to one of them; their errors pointed to mechanisms (docs/import.md#times).",
+    },
+    List {
+        folder: "calibrate/data/h100_kernels_second",
+        every: 11,
+        title: "<a id=\"compiled-second\"></a>\n### A second list",
+        about: "Other sizes, tiles, stages and warps, also fp8 and gated products. Every eleventh of 154 rows. The list was written before any of its kernels was simulated. Later, errors of its rows at odd positions pointed to mechanisms; those at even positions were not looked at one by one.",
+    },
+];
 
 /// A row: predicted and measured.
 pub(super) struct Row {
     pub(super) name: String,
+    /// The folder of its list.
+    folder: String,
     pub(super) traits: Traits,
     pub(super) cycles: (f64, f64),
     pub(super) mhz: f64,
@@ -39,15 +61,30 @@ impl Row {
         self.cycles.0 / self.cycles.1 - 1.0
     }
 
+    /// Whether it is of the second list.
+    pub(super) fn second(&self) -> bool {
+        self.folder != FOLDER
+    }
+
     fn family(&self) -> &str {
         self.name.split('_').next().unwrap_or_default()
     }
 }
 
-/// The recorded kernels.
-pub(super) fn recorded() -> Vec<Value> {
-    let text = std::fs::read_to_string(file(&format!("{FOLDER}/rows.jsonl"))).expect("the rows");
-    text.lines().map(|l| serde_json::from_str(l).expect("a row")).collect()
+/// The recorded kernels of a list, each with its `folder`.
+pub(super) fn recorded(folder: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(file(&format!("{folder}/rows.jsonl"))).expect("the rows");
+    let row = |line: &str| -> Value {
+        let mut row: Value = serde_json::from_str(line).expect("a row");
+        row["folder"] = folder.into();
+        row
+    };
+    text.lines().map(row).collect()
+}
+
+/// A text of a recorded kernel.
+fn text<'r>(row: &'r Value, key: &str) -> &'r str {
+    row[key].as_str().unwrap_or_else(|| panic!("{key}: {row}"))
 }
 
 /// A number of a recorded kernel.
@@ -62,25 +99,26 @@ fn mhz(row: &Value) -> f64 {
 
 /// A request for the run of a recorded kernel.
 pub(super) fn request(row: &Value) -> Request {
-    let name = row["name"].as_str().expect("a name");
+    let (folder, name) = (text(row, "folder"), text(row, "name"));
     Request {
         machine: Some("h100".into()),
         texts: Sources::from([("l.json".to_string(), row["launch"].to_string())]),
         launch_file: Some("l.json".into()),
         bind_launch: true,
         settings: vec![Setting::MachineNumber { key: "clock.mhz".into(), value: mhz(row) }],
-        ..Request::named(&file(&format!("{FOLDER}/{name}.ptx.gz")).display().to_string())
+        ..Request::named(&file(&format!("{folder}/{name}.ptx.gz")).display().to_string())
     }
 }
 
 fn row(asked: &Value) -> Row {
-    let name = asked["name"].as_str().expect("a name");
+    let name = text(asked, "name");
     let number = |key| number(asked, key);
     let subject = load(&request(asked)).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert!(!subject.note.as_deref().unwrap_or_default().contains("not charged"), "{name}: {:?}", subject.note);
     let r = execute(&subject, None).unwrap_or_else(|e| panic!("{name}: {e}"));
     Row {
         name: name.to_string(),
+        folder: text(asked, "folder").to_string(),
         traits: Traits::of(&subject.program, &subject.machine, true),
         cycles: (r.cycles, number("cycles")),
         mhz: mhz(asked),
@@ -104,22 +142,29 @@ fn arrays(args: &Value) -> f64 {
     args.as_array().into_iter().flatten().filter_map(bytes).sum()
 }
 
-/// Every fifth row.
-pub(super) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| every(EVERY));
+/// The rows on the page.
+pub(super) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| rows(|list| list.every));
 
 /// All rows.
 pub(super) fn all() -> Vec<Row> {
-    every(1)
+    rows(|_| 1)
 }
 
-fn every(n: usize) -> Vec<Row> {
-    recorded().into_par_iter().step_by(n).map(|r| row(&r)).collect()
+fn rows(every: impl Fn(&List) -> usize) -> Vec<Row> {
+    let asked: Vec<Value> = LISTS.iter().flat_map(|l| recorded(l.folder).into_iter().step_by(every(l))).collect();
+    asked.par_iter().map(row).collect()
 }
 
-/// The section of the page.
+/// The sections of the page.
 pub(super) fn section(s: &mut String, rows: &[Row]) {
-    *s += "\n<a id=\"compiled\"></a>\n## Compiled kernels on an H100\n\n";
-    *s += "`calibrate/data/h100_kernels`: kernels of 13 families as Triton compiled them, run from their PTX; cycles are `sm__cycles_elapsed.max`, caches cold. Every fifth of 121 rows. No number was fitted to one of them; their errors pointed to mechanisms (docs/import.md#times).\n\n";
+    LISTS.iter().for_each(|l| listed(s, l, &rows.iter().filter(|r| r.folder == l.folder).collect::<Vec<_>>()));
+}
+
+fn listed(s: &mut String, List { folder, title, about, .. }: &List, rows: &[&Row]) {
+    let _ = writeln!(
+        s,
+        "\n{title}\n\n`{folder}`: kernels as Triton compiled them, run from their PTX; cycles are `sm__cycles_elapsed.max`, caches cold. {about}\n"
+    );
     *s += "| kernel | cycles | error | L2 hits, % | DRAM read, MB |\n|---|---|---|---|---|\n";
     for r in rows {
         let _ = writeln!(
@@ -135,11 +180,11 @@ pub(super) fn section(s: &mut String, rows: &[Row]) {
             r.read.1
         );
     }
-    let mut families: Vec<&str> = rows.iter().map(Row::family).collect();
+    let mut families: Vec<&str> = rows.iter().map(|r| r.family()).collect();
     families.sort_unstable();
     families.dedup();
     *s += "\n| family | rows | mean error | bias | 95th percentile | worst |\n|---|---|---|---|---|---|\n";
     for f in families {
-        summary(s, f, &Errors::of(rows.iter().filter(|r| r.family() == f).map(Row::error)));
+        summary(s, f, &Errors::of(rows.iter().filter(|r| r.family() == f).map(|r| r.error())));
     }
 }

@@ -20,7 +20,7 @@ fn error(row: &Value, sass: bool) -> (f64, String) {
 
 #[test]
 fn a_run_that_knows_or_estimates_the_order_of_loads_comes_nearer_to_the_device() {
-    let rows = recorded();
+    let rows = recorded(FOLDER);
     for name in KERNELS {
         let row = rows.iter().find(|r| r["name"] == name).expect("a row of this name");
         let mut without_registers = row.clone();

@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-/// Bytes of an array that stays in a core's own cache when all clusters load it: half of the 128 KB that a kernel which
-/// uses little shared memory leaves at least.
-pub(super) const KEPT: i64 = 64 << 10;
+/// Share of a core's own cache that an array may take which stays there when all clusters load it: what else passes
+/// between two of its loads seldom fills the rest.
+pub(super) const KEPT: f64 = 0.25;
 
 /// A core's own cache, which loads to registers and stores pass. It drops lines at random.
 #[derive(Debug)]

@@ -294,7 +294,9 @@ impl<'p, 'l> Tiles<'p, 'l> {
     /// Whether a core's own cache has room for all of an array.
     fn stays(&self, obj: u16) -> bool {
         let o = &self.prog.objects[obj as usize];
-        o.rows.checked_mul(o.cols).is_some_and(|n| n <= 2 * KEPT && o.bytes_of(n) <= KEPT)
+        let room = KEPT * self.l1;
+        room.is_finite()
+            && o.rows.checked_mul(o.cols).is_some_and(|n| n as f64 <= 8.0 * room && o.bytes_of(n) as f64 <= room)
     }
 
     /// Stored bytes of a cluster, as a share of those that the cluster loads to registers for the first time.
