@@ -3,8 +3,8 @@
 //!
 //! Such a loop is decided as none (if that can be) or two of its iterations, with values of their own for everything that
 //! differs by iteration. That is enough where each iteration has a barrier of all threads at which nothing is in flight
-//! (`reset.rs`): accesses on both sides of it are ordered, so that a race is between two such barriers that follow each
-//! other. What is between them is the end of one iteration and the beginning of another, whichever these are. So the
+//! (`reset.rs`). Accesses on both sides of this barrier are ordered, so a race is between two such barriers that follow
+//! each other. What is between them is the end of one iteration and the beginning of another, whichever these are. So the
 //! program has the barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole where
 //! a fence can be missing between accesses that barriers order, and where it matters which iteration is the first.
 

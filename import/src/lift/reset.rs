@@ -123,8 +123,8 @@ impl Resets {
         (0..8).filter(|i| self.started[*i] > inside[*i]).fold(0, |all, i| all | 1 << i)
     }
 
-    /// Whether a fence may be missing between an access before the barrier of an iteration and one behind it: an engine
-    /// accesses memory, and not all threads are known to pass a fence between the barrier and this access.
+    /// Whether a fence may be missing between an access before the barrier of an iteration and one behind it. That can be
+    /// where an engine accesses memory, and not all threads are known to pass a fence between the barrier and this access.
     pub(super) fn need_fences(&self, a: &Arena, halves: &Halves) -> bool {
         let engines = WGMMA | STORES | SIGNALS;
         if (0..8).all(|i| engines >> i & 1 == 0 || self.started[i] == 0) {
@@ -170,10 +170,9 @@ impl Resets {
         })
     }
 
-    /// A barrier of all threads at which nothing is in flight, and that each iteration of a loop comes to: what comes before it
-    /// in the part of an iteration that acts, and the barrier and what is behind it. It is the last one, so that little is
-    /// behind it. Where no barrier of the list itself is one, each side of a branch can have its own; then the branch is
-    /// in both halves.
+    /// The part of a loop's iteration that acts, cut at a barrier of all threads at which nothing is in flight. Each
+    /// iteration comes to this barrier. It is the last one of its kind, so that little is behind it. Where no barrier of the
+    /// list itself is one, each side of a branch can have its own; then the branch is in both halves.
     pub(super) fn within(&self, a: &Arena, header: u32, list: &[Merged]) -> Option<Halves> {
         let mut odd = false;
         each_op(list, &mut |_, (_, _, e)| {

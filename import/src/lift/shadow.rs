@@ -1,7 +1,7 @@
 //! Arithmetic in the shadow of a matrix product.
 //!
-//! The assembler moves instructions that need no result of a load, of a product or of another warp to where a warp would
-//! wait anyway: addresses of the next copies are computed while a product runs, not behind the barrier that follows it.
+//! Some instructions need no result of a load, of a product or of another warp. The assembler moves them to where a warp
+//! would wait anyway. So addresses of the next copies are computed while a product runs, not behind the barrier after it.
 //! Source: the machine code of Triton's products (`HGMMA`, then `IADD3` and `IMAD`, then `WARPGROUP.DEPBAR`).
 
 use std::collections::BTreeSet;

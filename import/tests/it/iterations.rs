@@ -1,5 +1,5 @@
-//! Small kernels whose iterations data decide, as those of stream-K: each CTA works on steps of several tiles, and waits in a
-//! loop for others that work on the rest of a tile. Each is proved, and a variant with a fault is found.
+//! Small kernels whose iterations data decide, as those of stream-K. There, each CTA works on steps of several tiles. It
+//! waits in a loop for others that work on the rest of a tile. Each kernel is proved, and a variant with a fault is found.
 
 use warpline_import::lift::{Launch, lift};
 use warpline_import::ptx;
@@ -20,8 +20,8 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// The parts of an iteration of stream-K: the branch that the number of its steps decides, the last barrier of the loop that
-/// waits, that behind this loop, and that of the other branch.
+/// The parts of an iteration of stream-K, in order: the branch that the number of its steps decides, and three barriers.
+/// The first is the last one of the loop that waits, the second is behind this loop, the third is in the other branch.
 struct StreamK<'a> {
     none: &'a str,
     asks: &'a str,

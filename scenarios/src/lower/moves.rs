@@ -1,6 +1,6 @@
 //! Moves: source, destination, element type, and the warps that share the work.
 
-use warpline_sim::ir::{Class, Cost, Dtype, Executors, Instr, IssueCount, MoveKind, Op, TENSOR_LANES};
+use warpline_sim::ir::{Class, Cost, Dtype, Executors, Instr, IssueCount, MoveKind, Op, TENSOR_LANES, reach_all_lanes};
 
 use super::names::Meaning;
 use super::place::{Spot, Want};
@@ -33,13 +33,6 @@ fn shared_out(how: MoveKind) -> bool {
     )
 }
 
-/// Whether these are four warps that reach all lanes of tensor memory together: each reaches a quarter, by its number
-/// modulo 4 (PTX ISA, tcgen05, access restrictions).
-fn reaches_all_lanes(warps: u64) -> bool {
-    let quarters = (0..64).filter(|w| warps >> w & 1 == 1).fold(0, |all, w| all | 1 << (w % 4));
-    warps.count_ones() == 4 && quarters == 0b1111
-}
-
 impl Lower<'_> {
     pub(super) fn move_op(&mut self, m: &Move, cost: Cost, span: &Span) {
         let mentions = self.place_mentions(&m.src).or(self.place_mentions(&m.dst)).or(self.ctx.guard);
@@ -53,7 +46,8 @@ impl Lower<'_> {
             Some(_) => vec![],
             None => vec![self.ctx.mask],
         };
-        let shared = shared_out(m.how) || self.moves_all_lanes(m) && groups.iter().all(|g| reaches_all_lanes(*g));
+        let quarters = |warps: &u64| warps.count_ones() == 4 && reach_all_lanes(*warps);
+        let shared = shared_out(m.how) || self.moves_all_lanes(m) && groups.iter().all(quarters);
         if !shared || self.ctx.elect || mentions.warp {
             groups.clear();
         }

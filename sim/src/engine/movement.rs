@@ -85,6 +85,9 @@ fn queued(used: f64) -> f64 {
     used / (1.0 - used)
 }
 
+/// In place of a cluster's number, for tiles that a core's own cache keeps for all clusters.
+const ANY_CLUSTER: u32 = u32::MAX;
+
 /// The wait of a line at DRAM of which a share is used, where a share of the traffic is stores. DRAM writes in bursts,
 /// and reads wait for them (calibrate/probes/queue.cu).
 fn line_wait((busy, stored, queue): (f64, f64, f64), used: f64, stores: f64) -> f64 {
@@ -187,13 +190,16 @@ impl Timing<'_> {
         let again = m.tile.and_then(|t| Some((t, w.again(obj, t.at)?)));
         // A load to registers leaves its lines in the core's own cache, a copy does not.
         let near = again.filter(|(t, _)| !core.read.insert((seat.cluster, obj, t.at, t.shift)));
-        let kept = m.how == MoveKind::Ldg
-            && m.tile.is_some_and(|t| w.keeps(obj, t.at) && !core.read.insert((u32::MAX, obj, t.at, t.shift)));
+        let to_registers = m.how == MoveKind::Ldg;
+        let kept = to_registers
+            && m.tile.is_some_and(|t| w.keeps(obj, t.at) && !core.read.insert((ANY_CLUSTER, obj, t.at, t.shift)));
+        let missed = near.filter(|_| to_registers && !kept).map_or(0.0, |(t, _)| w.missed(obj, t.at));
         // A block is late if one of its lines is.
-        let missed = if near.is_some() && !kept { w.missed(obj, m.tile.map_or([0; 2], |t| t.at)) } else { 0.0 };
-        let lines = self.lines(m, obj).1 / c.line.max(1.0);
-        let late = 1.0 - (1.0 - missed).powf(lines) >= 0.5;
-        if let (true, false, MoveKind::Ldg, Some(l1)) = (near.is_some() || kept, late, m.how, c.l1_latency) {
+        let late = || 1.0 - (1.0 - missed).powf(self.lines(m, obj).1 / c.line.max(1.0)) >= 0.5;
+        if let Some(l1) = c.l1_latency
+            && to_registers
+            && (kept || near.is_some() && !late())
+        {
             return Source { dram: 0, looked: 0, extra: 0, hit: Some(ticks(l1)) };
         }
         let level = near.map_or_else(|| m.tile.map_or(Level::Near, |t| w.level(obj, t.at)), |(_, level)| level);
@@ -205,7 +211,7 @@ impl Timing<'_> {
         };
         let extra = ticks(behind + self.slice_wait(core, now));
         let dram = if near.is_some() && level < Level::Dram { 0.0 } else { shares.dram };
-        let looked = shares.looked * share * if near.is_some() && m.how == MoveKind::Ldg { missed } else { 1.0 };
+        let looked = shares.looked * share * if near.is_some() && to_registers { missed } else { 1.0 };
         Source { dram: part(dram * share), looked: part(looked), extra, hit: None }
     }
 

@@ -25,7 +25,7 @@ pub use expr::{Binary, Env, Expr, Unary, apply};
 pub use num_integer::{gcd, lcm};
 pub use op::{
     ArrivalsPer, BarRef, BarrierCta, CounterAct, CounterRef, Exact, Fence, Instructions, MemOrder, MmaKind, MoveKind,
-    Op, Operand, Order, Part, Phase, Place, Scope, Selection, TENSOR_LANES, Writes, share,
+    Op, Operand, Order, Part, Phase, Place, Scope, Selection, TENSOR_LANES, Writes, reach_all_lanes, share,
 };
 pub use sizes::ANY_EXTENT;
 pub use symbols::{Forms, ParamId, Symbol};

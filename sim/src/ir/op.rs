@@ -287,9 +287,15 @@ impl Instructions {
 /// Lanes (rows) of tensor memory (PTX ISA, tcgen05, "Tensor Memory Addressing").
 pub const TENSOR_LANES: i64 = 128;
 
+/// Whether these warps reach all lanes of tensor memory together. Each reaches the quarter of its number modulo 4 (PTX
+/// ISA, tcgen05, access restrictions).
+pub fn reach_all_lanes(warps: u64) -> bool {
+    let quarters = (0..64).filter(|w| warps >> w & 1 == 1).fold(0, |all, w| all | 1 << (w % 4));
+    quarters == 0b1111
+}
+
 /// Which part of a place a warp moves that shares the work with the other warps of `crew`, counted from 0: parts go by
-/// warp number. In tensor memory, a warp reaches the lanes of its number modulo 4 (PTX ISA, tcgen05, access
-/// restrictions).
+/// warp number. In tensor memory, a warp moves the quarter that it reaches ([`reach_all_lanes`]).
 pub fn share(class: Class, crew: u64, warp: u32) -> i64 {
     match class {
         Class::Tmem => warp as i64 % 4,

@@ -335,12 +335,16 @@ impl<'p> Walker<'p> {
 
     /// Whether a listed copy is a load by tensor map.
     pub fn is_boxed(&self, t: &Traffic) -> bool {
-        matches!(self.world.prog.code[t.pc as usize], Instr::Op { op: Op::Move { how: MoveKind::TmaLoad, .. }, .. })
+        self.is_move(t, MoveKind::TmaLoad)
     }
 
     /// Whether a listed copy is a load to registers.
     pub fn is_register_load(&self, t: &Traffic) -> bool {
-        matches!(self.world.prog.code[t.pc as usize], Instr::Op { op: Op::Move { how: MoveKind::Ldg, .. }, .. })
+        self.is_move(t, MoveKind::Ldg)
+    }
+
+    fn is_move(&self, t: &Traffic, kind: MoveKind) -> bool {
+        matches!(self.world.prog.code[t.pc as usize], Instr::Op { op: Op::Move { how, .. }, .. } if how == kind)
     }
 
     /// Whether a copy's place counts elements instead of blocks.

@@ -3,8 +3,8 @@
 //! A persistent kernel distributes jobs as `for job in cta.id..jobs step grid.size`. Let the code read the number of jobs
 //! nowhere but at the end of such loops. Then a CTA depends on that number only through its own number of outer
 //! iterations. Of the jobs `cta.id + k * grid.size`, a CTA with t jobs makes those with k < t, whatever the number of all
-//! jobs is. So it makes the same steps as in the launch of t jobs for each CTA, and these launches are proved. Guards on the CTA or on the job may be of any form. `row_classes` allows other reads of the number of jobs, but
-//! no such guards.
+//! jobs is. So it makes the same steps as in the launch of t jobs for each CTA, and these launches are proved. Guards on
+//! the CTA or on the job may be of any form. `row_classes` allows other reads of the number of jobs, but no such guards.
 
 use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-/// Share of a core's own cache that an array may take which stays there when all clusters load it: what else passes
-/// between two of its loads seldom fills the rest.
+/// An array that all clusters load stays in a core's own cache if it takes at most this share. What else passes between
+/// two loads of the array seldom fills the rest.
 pub(super) const KEPT: f64 = 0.25;
 
 /// A core's own cache, which loads to registers and stores pass. It drops lines at random.

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{Instr, ObjId, Op, TENSOR_LANES, Waits, Writes};
+use crate::ir::{Instr, ObjId, Op, TENSOR_LANES, Waits, Writes, reach_all_lanes};
 use crate::timeline::Work;
 
 use super::moves::Move;
@@ -227,8 +227,7 @@ impl World<'_> {
             return;
         }
         let warps = self.spec.warps_at[pc as usize];
-        let quarters = (0..self.prog.warps).filter(|w| warps >> w & 1 == 1).fold(0, |all, w| all | 1 << (w % 4));
-        if f.rows == (0, TENSOR_LANES) && quarters == 0b1111 {
+        if f.rows == (0, TENSOR_LANES) && reach_all_lanes(warps) {
             return;
         }
         let name = &self.prog.objects[f.obj as usize].name;
