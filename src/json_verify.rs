@@ -33,6 +33,8 @@ pub(crate) struct VerifyObject<'a> {
     varied: Option<&'a str>,
     turns: Option<&'a str>,
     sizes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    any_length: Option<u32>,
     states: u64,
     wall_s: f64,
     engine: &'static str,
@@ -74,6 +76,8 @@ struct ViolationObject<'a> {
     trips: Option<i64>,
     turns: Option<i64>,
     jobs: Option<i64>,
+    #[serde(skip_serializing_if = "<[i64]>::is_empty")]
+    lengths: &'a [i64],
     class: &'a str,
     steps: Vec<StepObject<'a>>,
 }
@@ -101,13 +105,6 @@ struct StepObject<'a> {
     op: &'a str,
     file: &'a str,
     line: u32,
-}
-
-fn why(v: &Verdict) -> Option<&str> {
-    match &v.outcome {
-        Outcome::Bounded { why, .. } | Outcome::GaveUp { why } => Some(why),
-        _ => None,
-    }
 }
 
 /// The trip counts that a verdict is about; none where no value that sets a trip count was varied.
@@ -138,6 +135,7 @@ fn violation(x: &Violation) -> ViolationObject<'_> {
         trips: x.trips,
         turns: x.turns,
         jobs: x.jobs,
+        lengths: &x.lengths,
         class: &x.class,
         steps: x
             .steps
@@ -166,12 +164,13 @@ pub(crate) fn object(v: &Verification) -> VerifyObject<'_> {
         verdict: outcome_word(&r.outcome),
         expect: s.expect.as_ref().map(|e| e.what.name()),
         as_expected: v.as_expected(),
-        why: why(r),
+        why: r.why(),
         without_init: v.without_init.as_ref().map(|o| outcome_word(&o.outcome)),
         trip_counts: range(r, v.varied.is_some()),
         varied: v.varied.as_ref().map(|p| p.meaning.as_str()),
         turns: v.outer().map(|o| o.meaning.as_str()),
         sizes: &r.sizes,
+        any_length: r.any_length,
         states: r.searched.map_or(r.steps, |n| n as u64),
         wall_s: v.wall_s,
         engine: engine_words(r),
@@ -254,7 +253,7 @@ pub(crate) fn barriers(s: &Barriers) -> Result<String, Error> {
                 trip_counts: v.map_or(Range::None, |v| range(v, s.varied.is_some())),
                 why: match &x.need {
                     Need::NotJudged(why) => Some(why),
-                    _ => v.and_then(|v| why(v)),
+                    _ => v.and_then(|v| v.why()),
                 },
                 prevents: fault.map(violation),
                 findings: fault.map_or(vec![], |x| finding_objects(&x.findings, &x.sites)),

@@ -35,6 +35,9 @@ pub struct ScheduleFile {
     /// The number of jobs, where it sets a smaller grid than the given one.
     #[serde(default)]
     jobs: Option<i64>,
+    /// The trip counts of the jobs of the cluster, where they are known only at run time and differ by job.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lengths: Vec<i64>,
     /// Header `let`s with other values than their definitions.
     #[serde(default)]
     lets: BTreeMap<String, i64>,
@@ -102,6 +105,7 @@ pub fn schedule_of(v: &Verification) -> Option<ScheduleFile> {
         trips: x.trips,
         turns: x.turns,
         jobs: x.jobs,
+        lengths: x.lengths.clone(),
         lets: lets(v, p),
         cta: x.class.clone(),
         cluster: w.schedule.cluster,
@@ -114,7 +118,7 @@ pub fn schedule_of(v: &Verification) -> Option<ScheduleFile> {
 
 /// The `let` that sets the outer trip count of the faulty kernel, if its value differs from its definition.
 fn lets(v: &Verification, p: &warpline_sim::ir::Program) -> BTreeMap<String, i64> {
-    let outer = v.verdict.violation.as_ref().is_some_and(|x| x.turns.or(x.jobs).is_some());
+    let outer = v.verdict.violation.as_ref().is_some_and(|x| x.turns.or(x.jobs).is_some() || !x.lengths.is_empty());
     let name = v.varied.as_ref().filter(|_| outer).and_then(|x| x.outer.as_ref()).map(|o| &o.name);
     p.lets.iter().filter(|(n, _)| Some(n) == name).cloned().collect()
 }
@@ -184,18 +188,22 @@ impl ScheduleFile {
         &self.machine
     }
 
-    /// The subject with the header `let`s of the schedule.
+    /// The subject with the header `let`s of the schedule, and with its trip counts of jobs.
     ///
     /// # Errors
     /// Values that the kernel rejects.
     pub fn with_lets(&self, mut subject: Subject) -> Result<Subject, Error> {
+        let refused = || unfit("the kernel refuses its values".to_string());
+        if !self.lengths.is_empty() {
+            let program = warpline_verify::with_lengths(subject.symbolic(), &self.lengths, self.cluster);
+            subject.program = program.ok_or_else(refused)?.bind();
+            return Ok(subject);
+        }
         if self.lets.is_empty() {
             return Ok(subject);
         }
         let values: Vec<(&str, i64)> = self.lets.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-        let program =
-            subject.program_with(&values).ok_or_else(|| unfit("the kernel refuses its values".to_string()))?;
-        subject.program = program;
+        subject.program = subject.program_with(&values).ok_or_else(refused)?;
         Ok(subject)
     }
 

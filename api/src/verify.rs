@@ -261,6 +261,9 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
             (Some(n), _, Some(jobs)) => trips.as_ref()?.with_jobs(n, jobs).map(|p| p.bind()),
             (Some(n), Some(t), None) => trips.as_ref()?.turned(n, t).map(|p| p.bind()),
             (Some(n), None, None) => trips.as_ref()?.at(n).map(|p| p.bind()),
+            (None, ..) if !x.lengths.is_empty() => {
+                warpline_verify::with_lengths(subject.symbolic(), &x.lengths, x.cluster).map(|p| p.bind())
+            }
             (None, _, _) => Some(subject.program.clone()),
         });
         let fault = x.zip(faulty.as_ref());

@@ -68,7 +68,7 @@ fn held_against(text: &str, verdict: Verdict) -> Judgment {
     }
     if verdict.word == Word::Violated {
         let (values, cluster) = verdict.named(&subject);
-        if let Some(fault) = subject.replay(&values, cluster) {
+        if let Some(fault) = subject.replay(&values, cluster, &verdict.lengths()) {
             return Judgment { fault: Some(fault), ..blank(verdict, None) };
         }
         let truth = subject.truth(&|_| true);

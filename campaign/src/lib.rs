@@ -35,7 +35,7 @@ mod verdict;
 
 pub use cases::{Case, cases, cases_in};
 pub use dice::Dice;
-pub use generate::{CHAIN, Family, GRIDS, Kernel, SIZES, kernel};
+pub use generate::{CHAIN, Family, GRIDS, JOBS, Kernel, SIZES, kernel};
 pub use judge::{Judgment, Wrong, judge};
 pub use oracle::{Dimension, Fault, Order, OutOfBudget, RunResult, Schedule, Subject, Truth, Values, comment, run};
 pub use table::Table;

@@ -178,7 +178,8 @@ impl Verdict {
         subject.dimensions.iter().all(|d| {
             let Some(value) = values.get(&d.name) else { return true };
             // Proofs let a run-time trip count be anything.
-            let free = d.tape && self.word == Word::Proved;
+            let lengths = d.name == "code" && self.json["any_length"].is_u64();
+            let free = (d.tape || lengths) && self.word == Word::Proved;
             *value == d.given || free || self.varied.iter().any(|v| v.name == d.name && v.contains(*value))
         })
     }
@@ -186,6 +187,11 @@ impl Verdict {
     /// The reason for a bounded or missing verdict.
     pub fn why(&self) -> &str {
         self.json["why"].as_str().unwrap_or("")
+    }
+
+    /// The lengths of the jobs of the cluster with the fault, where they are known only at run time.
+    pub fn lengths(&self) -> Vec<i64> {
+        self.json["violation"]["lengths"].as_array().into_iter().flatten().filter_map(Value::as_i64).collect()
     }
 
     /// The values and the cluster of the verdict's fault.

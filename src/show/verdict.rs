@@ -63,7 +63,8 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
                     )
                 }
                 (Some(_), _) => {
-                    let all = sizes.iter().cloned().chain([format!("every trip count{name}")]);
+                    let jobs = v.any_length.map(|line| format!("jobs of every length (line {line})"));
+                    let all = sizes.iter().cloned().chain([format!("every trip count{name}")]).chain(jobs);
                     format!("{held} It holds in every schedule for {}{turns}.", listed(&all.collect::<Vec<_>>()))
                 }
             }
@@ -82,6 +83,9 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
         Outcome::Violated => {
             let x = v.violation.as_ref();
             let at = match x.and_then(|x| Some((x.trips?, x.turns, x.jobs))) {
+                None if x.is_some_and(|x| !x.lengths.is_empty()) => {
+                    format!("in a CTA with {}", x.map_or(String::new(), |x| jobs_of(&x.lengths)))
+                }
                 None => "with the values given".to_string(),
                 Some((n, _, Some(jobs))) => {
                     format!("at {} of the main loop in a launch of {}", of(n, "step"), of(jobs, "job"))
@@ -130,7 +134,8 @@ fn varied(v: &Verification) -> Vec<String> {
         .then(|| format!("{}, which only {set} the grid and the ends of matrices", listed(&r.sizes)));
     let both = v.both_outcomes();
     let both = (!both.is_empty()).then(|| format!("both outcomes of {}", both.join(", ")));
-    let rows = [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, sizes, both];
+    let jobs = r.any_length.map(|line| format!("the trip count of the loop at line {line}, another one for each job"));
+    let rows = [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, jobs, sizes, both];
     rows.into_iter().flatten().collect()
 }
 
@@ -190,6 +195,7 @@ pub(crate) fn violation(subject: &Subject, x: &Violation, paint: Paint) -> Strin
 
 pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
     let steps = x.trips.map_or("values given".to_string(), |n| of(n, "step"));
+    let steps = if x.lengths.is_empty() { steps } else { jobs_of(&x.lengths) };
     let steps = x.turns.map_or(steps.clone(), |t| format!("{steps}, {}", of(t, "turn")));
     let steps = x.jobs.map_or(steps.clone(), |jobs| format!("{steps}, {}", of(jobs, "job")));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
@@ -200,7 +206,22 @@ pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
     text
 }
 
+/// Jobs by their lengths.
+fn jobs_of(lengths: &[i64]) -> String {
+    match lengths {
+        [n] => format!("a job of {}", of(*n, "step")),
+        [n, rest @ ..] if rest.iter().all(|m| m == n) => format!("{} jobs of {} each", lengths.len(), of(*n, "step")),
+        all => {
+            let all: Vec<String> = all.iter().map(i64::to_string).collect();
+            format!("jobs of {} steps, one after the other", listed(&all))
+        }
+    }
+}
+
 fn last(x: &Violation, paint: Paint) -> String {
+    if x.steps.is_empty() {
+        return "\n".into();
+    }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left], 2);
     for (agent, site) in x.steps.iter().rev().take(LAST).rev() {
         if let Some(s) = x.sites.get(*site as usize) {

@@ -5,11 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use warpline_campaign::{CHAIN, GRIDS, SIZES, Verdict, Verifier, Word, cases_in, judge, kernel};
+use warpline_campaign::{CHAIN, GRIDS, JOBS, SIZES, Verdict, Verifier, Word, cases_in, judge, kernel};
 use warpline_tests::{TempDir, warpline};
 
 /// Kernels of the small campaign: families in turn, then the families with seeds of their own.
-const SEEDS: [std::ops::Range<u64>; 4] = [1_000_000..1_000_080, SIZES..SIZES + 6, CHAIN..CHAIN + 8, GRIDS..GRIDS + 8];
+const SEEDS: [std::ops::Range<u64>; 5] =
+    [1_000_000..1_000_080, SIZES..SIZES + 6, CHAIN..CHAIN + 8, GRIDS..GRIDS + 8, JOBS..JOBS + 8];
 
 /// The command line in this process.
 struct Library;

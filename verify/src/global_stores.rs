@@ -154,6 +154,7 @@ pub(crate) fn stored_twice(prog: &Program, rules: Rules) -> Option<Violation> {
             trips: None,
             turns: None,
             jobs: None,
+            lengths: Vec::new(),
             class: format!("CTA {second}"),
             cluster: second / size,
             findings: vec![finding],

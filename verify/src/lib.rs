@@ -79,6 +79,8 @@ use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, Waiting};
 
 use budget::Budget;
+use induction::jobs::any_length::{AnyLength, Lengths};
+use induction::jobs::closure::Faults;
 use prove::{Place, Reach, decide, late, take};
 
 pub use assumed::assumed;
@@ -87,6 +89,7 @@ pub use counterexample::{Meeting, MoveDescription, Pair, Witness, witness};
 pub use cta::class::{one_step_more, trip_count};
 pub use execution::random::{Walk, WalkEnd, walk};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
+pub use induction::jobs::with_lengths;
 pub use induction::trip_count::{Family, Trips};
 pub use mutation::{Change, Edit, Inapplicable, edits, synchronizes};
 pub use promela::{Inexpressible, promela};
@@ -185,6 +188,9 @@ pub struct Violation {
     pub turns: Option<i64>,
     /// Number of jobs that CTAs share, where they are fewer than the CTAs of the given grid and set a smaller one.
     pub jobs: Option<i64>,
+    /// Trip counts of the jobs of a CTA, one after the other, where they are known only at run time and differ by job;
+    /// else empty ([`with_lengths`]).
+    pub lengths: Vec<i64>,
     /// CTA class.
     pub class: String,
     /// Launch index of the cluster that shows it.
@@ -222,11 +228,25 @@ pub struct Verdict {
     pub searched: Option<usize>,
     /// Whether another schedule can count an arrival elsewhere, so that one run does not decide.
     pub(crate) open: bool,
+    /// The reason why jobs of any length are not decided for all CTAs at once.
+    pub(crate) undecided: Option<String>,
     /// The conclusion for each cell, and its basis.
     pub basis: Vec<certificate::DecidedCell>,
     /// Parameters for all of whose values the verdict holds, because they only set dimensions of the grid and extents of
     /// global matrices. The cell of the basis is then of the program of any size ([`Program::of_any_size`]).
     pub sizes: Vec<String>,
+    /// The line of a loop whose trip count differs by job, where the verdict holds for jobs of any length.
+    pub any_length: Option<u32>,
+}
+
+impl Violation {
+    /// Faults of jobs of different lengths, one after the other.
+    pub(crate) fn of_jobs(faults: Faults, (class, cluster): (&str, i64), prog: &Program) -> Violation {
+        let Faults { lengths, findings, hang } = faults;
+        let (class, sites) = (class.to_string(), prog.sites.clone());
+        let (trips, turns, jobs) = (None, None, None);
+        Violation { trips, turns, jobs, lengths, class, cluster, findings, hang, steps: Vec::new(), sites }
+    }
 }
 
 impl Verdict {
@@ -243,8 +263,18 @@ impl Verdict {
             reads: (0, 0),
             searched: None,
             open: false,
+            undecided: None,
             basis: Vec::new(),
             sizes: Vec::new(),
+            any_length: None,
+        }
+    }
+
+    /// The reason why not all is decided, if it is not.
+    pub fn why(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Bounded { why, .. } | Outcome::GaveUp { why } => Some(why),
+            Outcome::Proved | Outcome::Violated => None,
         }
     }
 
@@ -286,6 +316,8 @@ pub(crate) struct VariedLoops<'a> {
     pub(crate) jobs: Option<AtTurns<'a>>,
     /// Iterations of a loop before or behind the main loop, where another parameter sets them.
     pub(crate) sequential: Option<AtTurns<'a>>,
+    /// Where each job has a trip count of its own: which ones.
+    pub(crate) lengths: Option<Lengths>,
 }
 
 impl std::fmt::Debug for VariedLoops<'_> {
@@ -306,6 +338,7 @@ pub(crate) fn with_loops<T>(program: &Program, f: impl FnOnce(&Program, VariedLo
         turns: trips.as_ref().filter(|t| t.turns()).map(|_| &turns as AtTurns<'_>),
         jobs: trips.as_ref().filter(|t| t.turns()).map(|_| &jobs as AtTurns<'_>),
         sequential: trips.as_ref().filter(|t| t.sequential()).map(|_| &both as AtTurns<'_>),
+        lengths: None,
     };
     match &trips {
         Some(trips) => f(trips.given(), at, Some(trips)),
@@ -332,15 +365,51 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
     {
         return v;
     }
-    let (mut v, fixed, varied, apart) = with_loops(program, |given, at, trips| {
-        let fixed = match trips {
-            Some(trips) => trips.fixed().to_vec(),
-            None => induction::trip_count::fixed(program, &Default::default()),
-        };
-        let v = verify_varied(given, at, (rules, budget), options);
-        let apart = if v.outcome == Outcome::Proved { global_stores::apart_as_given(given) } else { None };
-        (v, fixed, trips.is_some(), apart)
+    let decide = |program: &Program, lengths: Option<Lengths>| {
+        with_loops(program, |given, at, trips| {
+            let fixed = match trips {
+                Some(trips) => trips.fixed().to_vec(),
+                None => induction::trip_count::fixed(program, &Default::default()),
+            };
+            let v = verify_varied(given, VariedLoops { lengths, ..at }, (rules, budget), options);
+            let apart = if v.outcome == Outcome::Proved { global_stores::apart_as_given(given) } else { None };
+            (v, fixed, trips.is_some(), apart)
+        })
+    };
+    let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
+    let of_jobs = any_length.map(|of| {
+        let mut decided = decide(&of.kernel, Some(of.lengths));
+        decided.0.any_length = Some(of.line);
+        decided.0.turns = None;
+        // A trip count of all jobs is no parameter of the kernel.
+        if let Some(x) = decided.0.violation.as_mut().filter(|x| x.lengths.is_empty()) {
+            let n = x.trips.take().unwrap_or(of.given);
+            let given = || Trips::find(&of.kernel).and_then(|trips| trips.given_turns());
+            let jobs = x.turns.take().or_else(given).unwrap_or(1);
+            x.lengths = vec![n; jobs.max(1) as usize];
+        }
+        (decided, of.lengths)
     });
+    let settled = |v: &Verdict, lengths| match v.outcome {
+        Outcome::Proved => prove::as_given(&program.bind(), (rules, budget), options),
+        // Not every length may be one of the kernel.
+        Outcome::Violated => lengths == Lengths::All,
+        Outcome::Bounded { .. } | Outcome::GaveUp { .. } => false,
+    };
+    let (mut v, fixed, varied, apart) = match of_jobs {
+        Some((decided, lengths)) if settled(&decided.0, lengths) => decided,
+        Some((decided, _)) => {
+            let mut other = decide(program, None);
+            let more = decided.0.undecided.as_deref().or(decided.0.why());
+            if let (Outcome::Bounded { why, .. }, Some(line), Some(more)) =
+                (&mut other.0.outcome, decided.0.any_length, more)
+            {
+                *why += &format!("; with another trip count for each job (line {line}): {more}");
+            }
+            other
+        }
+        None => decide(program, None),
+    };
     let whiles = !varied && !program.symbols.is_empty() && program.loops.iter().any(|l| l.bound.is_none());
     if let (Outcome::Proved, true) = (&v.outcome, whiles) {
         let why = "no parameter of the kernel sets the trip count of a main loop".to_string();

@@ -25,6 +25,8 @@ pub(crate) enum Stop {
     Outcome(Outcome),
     /// The class must be split.
     Split,
+    /// Jobs of any length are not decided, and would not be in a part of the class, for this reason.
+    Undecided(String),
 }
 
 impl From<Outcome> for Stop {
@@ -62,6 +64,7 @@ pub(crate) fn late(
                 trips,
                 turns: None,
                 jobs: None,
+                lengths: Vec::new(),
                 class,
                 cluster,
                 findings: x.findings,
@@ -110,6 +113,7 @@ pub(crate) fn decide(
     let of = |class: &Class| ClassRun {
         place: class.place.clone(),
         other_grids: true,
+        lengths: at.lengths,
         ..ClassRun::of_cluster(given, rules, class.id, options, budget)
     };
     if given.hands_out() {
@@ -120,7 +124,7 @@ pub(crate) fn decide(
         match reach {
             Ok(reach) => decided.take(reach),
             Err(Stop::Outcome(outcome)) => return Err(outcome),
-            Err(Stop::Split) => {}
+            Err(Stop::Split | Stop::Undecided(_)) => {}
         }
         if let Some(why) = why {
             let tiles = given.grid.len();
@@ -154,20 +158,29 @@ pub(crate) fn decide(
                     classes.push(class);
                     return Err(Outcome::Violated);
                 }
-                Err(_) => *v = Verdict { steps: v.steps, ..kept },
+                Err(stop) => {
+                    *v = Verdict { steps: v.steps, ..kept };
+                    if let Stop::Undecided(why) = stop {
+                        v.undecided = Some(why);
+                    }
+                }
             }
         }
         while let Some(class) = cells.next() {
             let kept = v.clone();
             let other_grids = v.classes.is_empty();
-            let run = ClassRun { longer_periods: decided.bounded.is_none(), other_grids, ..of(&class) };
+            let run = ClassRun {
+                longer_periods: v.undecided.is_none() && decided.bounded.is_none(),
+                other_grids,
+                ..of(&class)
+            };
             let reach = match one(&run, at, &class, v) {
                 Err(Stop::Outcome(outcome)) => {
                     v.classes.push(class.name.clone());
                     classes.push(class);
                     return Err(outcome);
                 }
-                Err(Stop::Split) => None,
+                Err(Stop::Split | Stop::Undecided(_)) => None,
                 Ok(reach) => Some(reach),
             };
             match cells.split(&class) {
@@ -299,6 +312,12 @@ pub(crate) fn every_class(
     Ok(())
 }
 
+/// Whether a kernel holds as given, for all CTAs of its grid.
+pub(crate) fn as_given(prog: &Program, (rules, budget): (Rules, &Budget), options: Options) -> bool {
+    let mut v = Verdict::new();
+    every_class(prog, (rules, budget), options, Place::default(), &mut v).is_ok() && budget.check().is_ok()
+}
+
 /// Runs every CTA of a kernel's grid. The error is a fault of one of them.
 pub(crate) fn every_cta(
     given: &Program,
@@ -351,6 +370,7 @@ pub(crate) fn take(
             trips: place.trips,
             turns: place.turns,
             jobs: place.jobs,
+            lengths: Vec::new(),
             class: class.to_string(),
             cluster: seen.cluster,
             findings: faults,

@@ -27,13 +27,17 @@ pub const SIZES: u64 = 1 << 32;
 /// Seeds from this one up to [`GRIDS`] are kernels of [`Family::Chain`].
 pub const CHAIN: u64 = 1 << 33;
 
-/// Seeds from this one on are kernels of [`Family::Grids`].
+/// Seeds from this one up to [`JOBS`] are kernels of [`Family::Grids`].
 pub const GRIDS: u64 = 1 << 34;
+
+/// Seeds from this one on are kernels of [`Family::Jobs`].
+pub const JOBS: u64 = 1 << 35;
 
 /// The kernel of a seed. Families take turns.
 pub fn kernel(seed: u64) -> Kernel {
     let family = match seed {
-        GRIDS.. => Family::Grids,
+        JOBS.. => Family::Jobs,
+        GRIDS..JOBS => Family::Grids,
         CHAIN..GRIDS => Family::Chain,
         SIZES..CHAIN => Family::Sizes,
         _ => Family::ALL[(seed % Family::ALL.len() as u64) as usize],

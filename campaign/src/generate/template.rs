@@ -48,6 +48,8 @@ pub(super) struct Template {
     pub(super) scopes: Vec<Scope>,
     /// Sites.
     pub(super) sites: Vec<Site>,
+    /// Values to try, besides those that the guards name.
+    pub(super) tries: Vec<String>,
 }
 
 impl Template {
@@ -118,6 +120,7 @@ impl Template {
             values.extend(guard.witness.get("cta.id").map(|id| format!("cta.id = {id}")));
             text += &format!("// try: {}\n", values.join(", "));
         }
+        self.tries.iter().for_each(|values| text += &format!("// try: {values}\n"));
         let params: Vec<String> =
             self.counts.iter().filter(|c| !c.any).map(|c| format!("{} = {}", c.param, c.given * c.unit)).collect();
         text += &format!("kernel t({})\n", params.join(", "));

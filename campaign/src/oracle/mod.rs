@@ -248,9 +248,16 @@ impl Subject {
         Ok(None)
     }
 
-    /// The fault at one point that a verdict names; `cluster` where it names one.
-    pub fn replay(&self, values: &Values, cluster: Option<i64>) -> Option<Fault> {
-        let prog = self.compile(values)?;
+    /// The fault at one point that a verdict names; `cluster` where it names one. Its jobs have these lengths, if any are
+    /// given.
+    pub fn replay(&self, values: &Values, cluster: Option<i64>, lengths: &[i64]) -> Option<Fault> {
+        let mut prog = self.compile(values)?;
+        if !lengths.is_empty() {
+            let jobs = values.get("jobs").copied().unwrap_or(0).max(lengths.len() as i64 * prog.grid.len());
+            prog =
+                self.compile(&values.iter().map(|(k, v)| (k.clone(), if k == "jobs" { jobs } else { *v })).collect())?;
+            self.set_lengths(&mut prog, cluster.unwrap_or(0), lengths);
+        }
         if let Some((cluster, what)) = stores::stored_twice(&prog, self.rules) {
             return Some(Fault { values: values.clone(), cluster, what });
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_scenarios::{Inputs, Text};
-use warpline_sim::ir::{Expr, Program};
+use warpline_sim::ir::{Binary, Env, Expr, Program};
 use warpline_sim::machine::Machine;
 use warpline_sim::protocol::Rules;
 
@@ -26,6 +26,7 @@ pub struct Dimension {
 /// A kernel text with its machine.
 pub struct Subject {
     text: Text,
+    source: String,
     /// The machine.
     pub machine: Machine,
     /// The machine's rules for operations.
@@ -81,6 +82,7 @@ impl Subject {
         Ok(Subject {
             constants: constants(text),
             text: read,
+            source: text.to_string(),
             machine,
             rules,
             dimensions,
@@ -120,6 +122,18 @@ impl Subject {
 }
 
 impl Subject {
+    /// Gives the jobs of a cluster these lengths, one after the other, and the last one to all others.
+    pub fn set_lengths(&self, prog: &mut Program, cluster: i64, lengths: &[i64]) {
+        let shared_out = self.source.contains("step grid.size");
+        let (first, step) = if shared_out { (cluster, prog.grid.len()) } else { (0, 1) };
+        let last = Expr::Const(lengths.last().copied().unwrap_or(0));
+        let run = lengths.iter().enumerate().rev().fold(last, |rest, (k, n)| {
+            let job = Expr::Const(first + k as i64 * step);
+            Expr::cond(Expr::binary(Binary::Eq, Expr::Env(Env::TapeIndex), job), Expr::Const(*n), rest)
+        });
+        prog.tapes.iter_mut().for_each(|tape| tape.run = run.clone());
+    }
+
     /// The kernel at these values, bound from its symbolic form; `None` where it refuses the values.
     pub fn bound(&self, values: &Values) -> Option<Program> {
         let values: Vec<(&str, i64)> = values.iter().map(|(name, v)| (name.as_str(), *v)).collect();

@@ -14,6 +14,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::FxHashMap;
+
 use crate::ir::{Binary, Env, Program};
 
 use super::cell::{Axis, Cell};
@@ -306,6 +308,27 @@ impl Placement {
         let at = [self.coords.m, self.coords.n, self.coords.z, self.coords.id][axis];
         let k = (at - a.lo) / a.step;
         (-k, a.count - 1 - k)
+    }
+
+    /// Whether numbers of two states depend on the place of the CTA in the same way: equally on the axes, and on equal
+    /// terms of equal range wherever they depend on equal terms in the other state.
+    pub(super) fn alike<'f>(&self, pairs: impl Iterator<Item = (&'f FormId, &'f FormId)>) -> bool {
+        let table = self.lock();
+        let (mut there, mut back) = (FxHashMap::default(), FxHashMap::default());
+        let opaque = |symbol: u32| &table.opaque[(symbol - AXES) as usize];
+        let range = |symbol: u32| table.ranges[(symbol - AXES) as usize];
+        let mut term = |(x, c): (u32, i64), (y, d): (u32, i64)| {
+            let like = match (x < AXES, y < AXES) {
+                (true, true) => x == y,
+                (false, false) => opaque(x).op == opaque(y).op && range(x) == range(y),
+                _ => false,
+            };
+            c == d && like && *there.entry(x).or_insert(y) == y && *back.entry(y).or_insert(x) == x
+        };
+        pairs.into_iter().filter(|(x, y)| x != y).all(|(x, y)| {
+            let (x, y) = (&table.forms[*x as usize], &table.forms[*y as usize]);
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| term(*x, *y))
+        })
     }
 
     /// The cells that this cell is split into where a run reached an obstacle.

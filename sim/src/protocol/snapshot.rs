@@ -156,6 +156,15 @@ fn different_parts(
 }
 
 impl World<'_> {
+    /// Whether the variables and words of another state of this cell depend on the place of the CTA as those of this
+    /// state do.
+    pub fn places_alike(&self, other: &World<'_>) -> bool {
+        let forms =
+            |w: &World<'_>| w.agents.all_forms().iter().chain(w.memory.word_forms()).copied().collect::<Vec<_>>();
+        let (a, b) = (forms(self), forms(other));
+        a.len() == b.len() && self.spec.place.as_ref().is_none_or(|place| place.alike(a.iter().zip(&b)))
+    }
+
     /// The state, without the fields that only reports use.
     pub fn snapshot(&self) -> Snapshot {
         // Each row knows of some components.

@@ -12,10 +12,11 @@ use crate::cta::many_turns::{FEW_TRIPS, later_turns, many_turns};
 use crate::execution::canonical::{Job, Landing};
 use crate::induction::carry_over::{Failure, OTHER_GRID, Region};
 use crate::induction::grid_size::size_reads;
+use crate::induction::jobs::{any_length::Lengths, closure};
 use crate::induction::loop_counter::grown;
 use crate::prove::Stop;
 use crate::{
-    AtTrips, AtTurns, Place, Reach, VariedLoops, Verdict, execution::shared, induction::carry_over,
+    AtTrips, AtTurns, Outcome, Place, Reach, VariedLoops, Verdict, Violation, execution::shared, induction::carry_over,
     induction::nested_loops, induction::row_classes, induction::sequential_loops, induction::uneven_jobs, limits, take,
 };
 
@@ -175,6 +176,10 @@ pub(crate) fn evenly(
     base_cases(&alone, (at, Some(turned)), class, v, 0..=few)?;
     let kept = v.clone();
     let decided = every_turn(run, (turned, jobs), class, v);
+    let undecided = match &decided {
+        Ok(Err(why)) if run.lengths.is_some() => Some(why.clone()),
+        _ => None,
+    };
     if let Ok(Ok(None)) = decided {
         return Ok(());
     }
@@ -183,7 +188,7 @@ pub(crate) fn evenly(
     base_cases(&alone, (at, Some(turned)), class, v, few + 1..=upto)?;
     *v = Verdict { steps: v.steps + other.steps, ..other };
     decided?.ok();
-    Err(Stop::Split)
+    Err(undecided.map_or(Stop::Split, Stop::Undecided))
 }
 
 /// Decides the regions of trip counts in ascending order. Returns the last decided trip count and the reason why no
@@ -293,6 +298,9 @@ fn every_turn(
     v: &mut Verdict,
 ) -> Result<Result<Option<String>, String>, Stop> {
     many_turns(run, at, class, v)?;
+    if let Some(lengths) = run.lengths {
+        return jobs_of_any_length(run, (at, jobs), (class, lengths), v);
+    }
     let found = match nested_loops::find(run, at) {
         Ok(found) => found,
         Err(why) => {
@@ -327,6 +335,15 @@ fn every_turn(
     v.period = v.period.max(Some(found.steps.period));
     v.turns = v.turns.max(found.period);
     v.basis.push(DecidedCell::turns(run, &found));
+    uneven(run, (at, jobs), v)
+}
+
+/// Decides numbers of jobs that are no multiple of the grid, once all multiples are decided. Returns what is left out.
+fn uneven(
+    run: &ClassRun<'_>,
+    (at, jobs): (AtTurns<'_>, Option<AtTurns<'_>>),
+    v: &mut Verdict,
+) -> Result<Result<Option<String>, String>, Stop> {
     let Some((a, b)) = row_classes::two_turns(at) else {
         return Ok(Ok(Some("no two launches show how CTAs share out jobs".into())));
     };
@@ -341,6 +358,27 @@ fn every_turn(
         Some(jobs) => Ok(Ok(smaller_grids(run, jobs, size_reads(&a, &b), v)?)),
         None => Ok(Ok(None)),
     }
+}
+
+/// Decides jobs of any length, in any order of lengths. Returns as [`every_turn`] does.
+fn jobs_of_any_length(
+    run: &ClassRun<'_>,
+    (at, jobs): (AtTurns<'_>, Option<AtTurns<'_>>),
+    (class, lengths): (&str, Lengths),
+    v: &mut Verdict,
+) -> Result<Result<Option<String>, String>, Stop> {
+    let found = match closure::find(run, at, lengths == Lengths::All) {
+        Ok(found) => found,
+        Err(closure::Failure::CtasDiffer) => return Err(Stop::Split),
+        Err(closure::Failure::Undecided(why)) => return Ok(Err(why)),
+        Err(closure::Failure::Faults(faults)) => {
+            v.violation = Some(Violation::of_jobs(faults, (class, run.cluster), run.given));
+            return Err(Outcome::Violated.into());
+        }
+    };
+    v.steps += found.steps;
+    v.period = v.period.max(Some(found.period));
+    uneven(run, (at, jobs), v)
 }
 
 /// A loop around the main loop whose trip count follows from the given values and is not varied.

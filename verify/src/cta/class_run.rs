@@ -8,6 +8,7 @@ use warpline_sim::protocol::{Placement, Rules, may_rotate};
 
 use crate::budget::Budget;
 use crate::execution::canonical::{self, Job, Landing, RunResult};
+use crate::induction::jobs::any_length::Lengths;
 use crate::prove::Stop;
 use crate::{Options, Place, Verdict, take};
 
@@ -38,6 +39,8 @@ pub(crate) struct ClassRun<'a> {
     /// Whether base cases that have another grid than the given one are decided here, for all of their CTAs. One class
     /// does that for all classes.
     pub(crate) other_grids: bool,
+    /// Where each job has a trip count of its own: which ones.
+    pub(crate) lengths: Option<Lengths>,
 }
 
 impl<'a> ClassRun<'a> {
@@ -60,6 +63,7 @@ impl<'a> ClassRun<'a> {
             budget,
             longer_periods: true,
             other_grids: false,
+            lengths: None,
         }
     }
 

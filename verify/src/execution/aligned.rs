@@ -75,6 +75,15 @@ impl AlignedTurns {
         self.waits.iter().map(|waits| *waits as u64)
     }
 
+    /// The index with which all agents in outer loops start an iteration together. `None` where an agent waits in an
+    /// inner loop, or is still in an earlier iteration.
+    pub(crate) fn starts(&self) -> Option<i64> {
+        let inside = self.now.iter().zip(&self.waits).filter_map(|(now, waits)| Some((now[0]?.1, *waits)));
+        let mut starting = inside.map(|(index, waits)| (waits == Waits::Turn).then_some(index));
+        let first = starting.next()??;
+        starting.all(|index| index == Some(first)).then_some(first)
+    }
+
     /// Releases the agents that wait in inner loops, or all others where there are none. Returns whether there were
     /// any.
     pub(crate) fn go_on(&mut self) -> bool {

@@ -95,6 +95,8 @@ pub(crate) enum StepOutcome {
     AgentEnded { agent: AgentId },
     /// The oldest flight landed.
     Landed { agent: AgentId, pc: u32 },
+    /// All agents start an iteration of an outer loop. Only runs that pause there report this.
+    TurnBegins,
     /// The run has ended.
     RunEnded(RunEnd),
 }
@@ -137,6 +139,8 @@ pub(crate) struct CanonicalRun<'p> {
     budget: &'p Budget,
     landing: Landing,
     together: Option<AlignedTurns>,
+    /// Whether the run pauses where agents start an outer iteration; if so, whether it has paused there.
+    pauses: Option<bool>,
     /// The detector of livelocks.
     cycle: Option<Cycle>,
 }
@@ -167,8 +171,19 @@ impl<'p> CanonicalRun<'p> {
                 Landing::Steps => Some(AlignedTurns::of(job.prog, n, true)),
                 Landing::Late | Landing::Early | Landing::AtOnce => None,
             },
+            pauses: None,
             cycle: Cycle::of(job.prog),
         }
+    }
+
+    /// The same run, pausing where agents start an outer iteration together.
+    pub(crate) fn pausing(self) -> CanonicalRun<'p> {
+        CanonicalRun { pauses: Some(false), ..self }
+    }
+
+    /// The index of the outer iteration that all agents start together, if they do.
+    pub(crate) fn outer_index(&self) -> Option<i64> {
+        self.together.as_ref()?.starts()
     }
 
     /// The decisions of the last step, where they are recorded.
@@ -210,6 +225,11 @@ impl<'p> CanonicalRun<'p> {
             if self.world.ended() && self.flying.is_empty() {
                 return Some(StepOutcome::RunEnded(RunEnd::Finished));
             }
+            if stuck && self.pauses == Some(false) && self.outer_index().is_some() {
+                self.pauses = Some(true);
+                return Some(StepOutcome::TurnBegins);
+            }
+            self.pauses = self.pauses.map(|_| false);
             if stuck && !self.together.as_mut().is_some_and(AlignedTurns::go_on) {
                 return Some(self.land(observer).unwrap_or_else(|| {
                     self.world.missing_bytes();

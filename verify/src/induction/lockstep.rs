@@ -129,6 +129,11 @@ impl<'p> Reached<'p> {
         start
     }
 
+    /// Runs that step together throughout: none makes a period more than another.
+    pub(crate) fn abreast(runs: Vec<CanonicalRun<'p>>) -> Reached<'p> {
+        Reached { watches: Vec::new(), ..Reached::start(runs) }
+    }
+
     /// The same watched loops for other runs at the same place.
     pub(crate) fn with(&self, runs: Vec<CanonicalRun<'p>>) -> Reached<'p> {
         let watches = self.watches.iter().map(|w| w.on(&runs[0])).collect();
@@ -220,6 +225,12 @@ impl<'p> Reached<'p> {
                 Some((_, why)) => break SegmentEnd::Diverged(why),
             }
             at += 1;
+            if made[0] == StepOutcome::TurnBegins {
+                break SegmentEnd::Reached(
+                    Reached { runs, watches, parts, second, stop: StopReason::GoalMet, conditions },
+                    until,
+                );
+            }
             if let StepOutcome::RunEnded(_) = made[0] {
                 break match runs.iter().find_map(fault) {
                     Some(why) => {
@@ -341,7 +352,7 @@ pub(crate) fn uneven(prog: &Program, at: Option<u32>) -> String {
 }
 
 /// A fault of a run, without faults of coverage, which other runs check.
-fn fault(walk: &CanonicalRun<'_>) -> Option<String> {
+pub(crate) fn fault(walk: &CanonicalRun<'_>) -> Option<String> {
     let faults = walk.world.findings().iter();
     let worst = faults.filter(|f| !f.note && f.kind != FindingKind::Coverage).map(|f| f.message.clone()).next();
     worst.or_else(|| walk.unordered())
@@ -448,7 +459,7 @@ impl<'p> Segment<'p> {
                     Some(log) => log.next(run, *i),
                     None => run.next(),
                 };
-                if let StepOutcome::RunEnded(_) = y {
+                if let StepOutcome::RunEnded(_) | StepOutcome::TurnBegins = y {
                     return None;
                 }
                 if let Some(log) = &mut log {

@@ -23,6 +23,7 @@ pub(crate) mod carry_over;
 pub(crate) mod common_prefix;
 pub(crate) mod grid_size;
 pub(crate) mod instruction_log;
+pub(crate) mod jobs;
 pub(crate) mod lockstep;
 pub(crate) mod loop_counter;
 pub(crate) mod nested_loops;

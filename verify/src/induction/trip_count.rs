@@ -207,6 +207,11 @@ impl Trips {
         Some(self.kernel.symbols[symbol as usize].name.as_str())
     }
 
+    /// Iterations of the outer loop with the given values, of the CTA that has the most.
+    pub(crate) fn given_turns(&self) -> Option<i64> {
+        self.outer.as_ref().map(|o| (o.bound + o.step - 1).div_euclid(o.step))
+    }
+
     /// The values for `t` outer iterations, in words; `None` where no value sets them.
     pub fn turns_meaning(&self) -> Option<String> {
         let (name, of) = (self.turns_name()?, self.outer.as_ref().or(self.other.as_ref())?);

@@ -68,6 +68,7 @@ pub(crate) fn decide(
                     trips: searched.trips,
                     turns: None,
                     jobs: None,
+                    lengths: Vec::new(),
                     class: class.name.clone(),
                     cluster: class.id,
                     findings: x.findings,

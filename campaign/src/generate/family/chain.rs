@@ -5,12 +5,39 @@ use super::loops::two;
 use super::{count, roles, scope};
 use crate::dice::Dice;
 use crate::generate::bodies::{Index, Ring};
-use crate::generate::template::Template;
+use crate::generate::template::{Count, Template};
 
 pub(super) fn chain(dice: &mut Dice) -> Template {
+    of_jobs(dice, None)
+}
+
+/// Lengths of a job, from 0 on, and jobs until they repeat.
+const LENGTHS: i64 = 6;
+const JOBS: u32 = 4;
+
+/// The same, where each job has a number of steps that is known only at run time: a digit of the parameter `code`.
+pub(super) fn jobs(dice: &mut Dice) -> Template {
+    let mut t = of_jobs(dice, Some("for i in 0..steps(job):"));
+    let codes = LENGTHS.pow(JOBS);
+    let given = dice.range(0, codes - 1);
+    t.counts.push(Count { name: "code".into(), param: "code".into(), unit: 1, given, any: false });
+    let digit = |k: u32| format!("code / {} % {LENGTHS}", LENGTHS.pow(k));
+    let last = digit(JOBS - 1);
+    let run = (0..JOBS - 1).rev().fold(last, |rest, k| format!("t % {JOBS} == {k} ? {} : {rest}", digit(k)));
+    t.header.push(format!("trips steps = any per t run {run}"));
+    for _ in 0..TRIES {
+        t.tries.push(format!("code = {}, jobs = {}", dice.range(0, codes - 1), dice.range(1, 12)));
+    }
+    t
+}
+
+/// Numbers of jobs with their lengths that brute force tries.
+const TRIES: usize = 40;
+
+fn of_jobs(dice: &mut Dice, lengths: Option<&str>) -> Template {
     let size = *dice.pick(&[1, 1, 2, 3, 4]);
     let mut t = Template { machine: "h200", ..Template::default() };
-    let nested = dice.chance(85);
+    let nested = lengths.is_none() && dice.chance(85);
     t.counts.extend(if nested { two(dice, "jobs", "n").to_vec() } else { vec![count(dice, "jobs", "n")] });
     t.counts.iter_mut().filter(|c| c.name == "jobs").for_each(|c| c.given = dice.range(1, 3 * size + 5));
     t.header.push("needs sm_90".into());
@@ -26,6 +53,7 @@ pub(super) fn chain(dice: &mut Dice) -> Template {
     t.header.push(format!("mbar done[{results}] (32)   mbar freed[{results}] (32)"));
     // Steps of a job: a count, or a number that differs between jobs.
     let inner = match (nested, dice.range(1, 4)) {
+        _ if lengths.is_some() => lengths.unwrap_or_default().to_string(),
         (true, _) => "for i in 0..tiles:".to_string(),
         (false, 1) => format!("for i in 0..job % {} + 1:", dice.range(2, 4)),
         (false, _) => format!("for i in 0..{}:", dice.range(1, 6)),
@@ -64,7 +92,7 @@ pub(super) fn chain(dice: &mut Dice) -> Template {
         t.lines(at, "th += 1");
     }
     let (place, round) = (format!("th % {results}"), format!("th / {results}"));
-    let tile = if nested { "job % 64, i" } else { "job % 64, 0" };
+    let tile = if nested || lengths.is_some() { "job % 64, i" } else { "job % 64, 0" };
     ring.sites(&mut t, tile, &format!("{tile} + 1"));
     let wait = format!("wait freed[{place}] for {round} - 1");
     t.fault("wait_freed", 1, &wait, "");

@@ -9,7 +9,7 @@ mod ring;
 mod sizes;
 
 use buffer::{buffered, coordinates, variables};
-use chain::chain;
+use chain::{chain, jobs};
 use cluster::{cluster, handed, multicast};
 use grids::grids;
 use loops::{any, bounds, extent, nested, persistent, sequential};
@@ -64,11 +64,13 @@ pub enum Family {
     Chain,
     /// Grids whose size depends on a count.
     Grids,
+    /// [`Family::Chain`], where each job has a number of steps that is known only at run time.
+    Jobs,
 }
 
 impl Family {
-    /// The families that take turns, in the order in which seeds use them; all but [`Family::Sizes`], [`Family::Chain`]
-    /// and [`Family::Grids`].
+    /// The families that take turns, in the order in which seeds use them; all but [`Family::Sizes`] and those
+    /// behind it.
     pub const ALL: [Family; 17] = [
         Family::Buffer,
         Family::Cells,
@@ -132,6 +134,7 @@ impl Family {
             Family::Sizes => sizes(dice),
             Family::Chain => chain(dice),
             Family::Grids => grids(dice),
+            Family::Jobs => jobs(dice),
         }
     }
 }

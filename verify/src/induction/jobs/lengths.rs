@@ -1,0 +1,41 @@
+//! The kernel with given trip counts of the jobs of one CTA.
+
+use warpline_sim::ir::{Binary, Env, Expr, Instr, Loop, Program};
+
+use crate::induction;
+use crate::induction::jobs::any_length::AnyLength;
+use crate::induction::loop_counter::step_of;
+use crate::induction::trip_count::Trips;
+
+/// The kernel in which the jobs of a cluster have these trip counts, one after the other, where the trip count of a job is
+/// known only at run time. All later jobs have the last one. `None` for a kernel of another form, or without a value that
+/// sets the number of jobs.
+pub fn with_lengths(program: &Program, lengths: &[i64], cluster: i64) -> Option<Program> {
+    let of = AnyLength::of(&induction::normal_form(program))?;
+    let (tape, over) = of.tape?;
+    let over = program.loops.iter().find(|l| l.var == Some(over))?;
+    let first = first_job(program, over, cluster)?;
+    let mut prog = program.clone();
+    let index = || Expr::Env(Env::TapeIndex);
+    let later = Expr::Const(*lengths.last()?);
+    let step = step_of(program, over);
+    prog.tapes[tape as usize].run = lengths.iter().enumerate().rev().fold(later, |later, (k, n)| {
+        let job = Expr::Const(first + k as i64 * step);
+        Expr::cond(Expr::binary(Binary::Eq, index(), job), Expr::Const(*n), later)
+    });
+    // Of a bound program, the number of jobs is given.
+    let Some(jobs) = Trips::find(&of.kernel).and_then(|trips| trips.turns_family()) else { return Some(prog) };
+    prog.with(&[(jobs.symbol.as_str(), jobs.zero + lengths.len() as i64 * jobs.step)])
+}
+
+/// The first job of a cluster.
+fn first_job(prog: &Program, over: &Loop, cluster: i64) -> Option<i64> {
+    let Instr::Set(_, first) = prog.code.get((over.head as usize).checked_sub(1)?)? else { return None };
+    match first {
+        Expr::Env(Env::ClusterId) => Some(cluster),
+        Expr::Env(Env::CtaId) if prog.cluster == 1 => Some(cluster),
+        Expr::Env(Env::CtaM) if prog.cluster == 1 && prog.grid.len() == prog.grid.m => Some(cluster),
+        Expr::Const(c) => Some(*c),
+        _ => None,
+    }
+}
