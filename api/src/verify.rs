@@ -380,7 +380,12 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
             subject.replace_symbolic(p);
             v
         }
-        None => warpline_verify::verify(subject.symbolic(), rules, options),
+        None => {
+            let v = warpline_verify::verify(subject.symbolic(), rules, options);
+            let other = v.given.as_ref().and_then(|(name, value)| subject.symbolic().with(&[(name, *value)]));
+            other.into_iter().for_each(|p| subject.replace_symbolic(p));
+            v
+        }
     }
 }
 

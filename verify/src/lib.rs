@@ -79,6 +79,7 @@ use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, Waiting};
 
 use budget::Budget;
+use induction::remainders;
 use prove::{Place, Reach, decide, late, take};
 
 pub use assumed::assumed;
@@ -227,6 +228,13 @@ pub struct Verdict {
     /// Parameters for all of whose values the verdict holds, because they only set dimensions of the grid and extents of
     /// global matrices. The cell of the basis is then of the program of any size ([`Program::of_any_size`]).
     pub sizes: Vec<String>,
+    /// The parameter that sets the trip count, and its value, where the verdict is for a remainder of the parameter
+    /// that the given value does not have.
+    pub given: Option<(String, i64)>,
+    /// Other remainders of this parameter for which the verdict also holds.
+    pub remainders: Vec<i64>,
+    /// Whether the code tells apart more remainders than were decided.
+    pub unchecked_remainders: bool,
 }
 
 impl Verdict {
@@ -245,6 +253,9 @@ impl Verdict {
             open: false,
             basis: Vec::new(),
             sizes: Vec::new(),
+            given: None,
+            remainders: Vec::new(),
+            unchecked_remainders: false,
         }
     }
 
@@ -324,9 +335,40 @@ pub(crate) fn counted(program: &Program, rules: Rules, options: Options) -> (Ver
     (within(program, rules, options, &budget), budget.used())
 }
 
-/// [`verify`] within a budget.
+/// [`verify`] within a budget: the given value of the parameter that sets the trip count, then other remainders.
 fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
     let program = &induction::normal_form(program);
+    let mut v = of_remainder(program, rules, options, budget);
+    if options.engine == Engine::Search || !v.holds() {
+        return v;
+    }
+    let Some(trips) = Trips::find(program) else { return v };
+    let others = remainders::others(program, &trips);
+    v.unchecked_remainders = !others.all;
+    for (remainder, kernel) in others.kernels {
+        let name = trips.name.as_str();
+        let value = kernel.symbol(name).map(|p| kernel.symbols[p as usize].value);
+        let other = of_remainder(&kernel, rules, options, budget);
+        let steps = v.steps + other.steps;
+        let of_other = value.map(|value| (name.to_string(), value));
+        match &other.outcome {
+            Outcome::Proved => {}
+            Outcome::Bounded { trips: range, why } if v.outcome == Outcome::Proved => {
+                let why = format!("with {name} = {}: {why}", value.unwrap_or(remainder));
+                v.outcome = Outcome::Bounded { trips: *range, why };
+                v.turns = None;
+            }
+            Outcome::Bounded { .. } => {}
+            _ => return Verdict { steps, given: of_other, ..other },
+        }
+        v.steps = steps;
+        v.remainders.push(remainder);
+    }
+    v
+}
+
+/// The verdict for the given remainder of the parameter that sets the trip count.
+fn of_remainder(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
     if options.engine != Engine::Search
         && let Some(v) = sizes::prove(program, rules, options, budget)
     {

@@ -113,7 +113,7 @@ pub(crate) type Observer<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
 
 /// Steps that a run continues after its first fault, in addition to as many as it had made. It may find other faults
 /// there.
-const BEHIND_A_FAULT: u64 = 100_000;
+const BEHIND_A_FAULT: u64 = 10_000;
 
 /// Steps that a run takes from its budget at a time.
 const TAKEN: u64 = 64;
