@@ -382,8 +382,7 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
         }
         None => {
             let v = warpline_verify::verify(subject.symbolic(), rules, options);
-            let other = v.given.as_ref().and_then(|(name, value)| subject.symbolic().with(&[(name, *value)]));
-            other.into_iter().for_each(|p| subject.replace_symbolic(p));
+            v.kernel.iter().for_each(|p| subject.replace_symbolic(Program::clone(p)));
             v
         }
     }

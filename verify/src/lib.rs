@@ -79,6 +79,7 @@ use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, Waiting};
 
 use budget::Budget;
+use execution::run_time;
 use induction::remainders;
 use prove::{Place, Reach, decide, late, take};
 
@@ -228,9 +229,9 @@ pub struct Verdict {
     /// Parameters for all of whose values the verdict holds, because they only set dimensions of the grid and extents of
     /// global matrices. The cell of the basis is then of the program of any size ([`Program::of_any_size`]).
     pub sizes: Vec<String>,
-    /// The parameter that sets the trip count, and its value, where the verdict is for a remainder of the parameter
-    /// that the given value does not have.
-    pub given: Option<(String, i64)>,
+    /// The kernel of the verdict, where its values are others than the given ones: another remainder of the parameter
+    /// that sets the trip count, or other values known only at run time.
+    pub kernel: Option<Box<Program>>,
     /// Other remainders of this parameter for which the verdict also holds.
     pub remainders: Vec<i64>,
     /// Whether the code tells apart more remainders than were decided.
@@ -253,7 +254,7 @@ impl Verdict {
             open: false,
             basis: Vec::new(),
             sizes: Vec::new(),
-            given: None,
+            kernel: None,
             remainders: Vec::new(),
             unchecked_remainders: false,
         }
@@ -342,6 +343,16 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
     if options.engine == Engine::Search || !v.holds() {
         return v;
     }
+    let as_given = |kernel: &Program| {
+        let mut v = Verdict::new();
+        if let Err(outcome) = prove::every_class(&kernel.bind(), (rules, budget), options, Place::default(), &mut v) {
+            v.outcome = outcome;
+        }
+        v
+    };
+    if let Some(x) = run_time::fault(program, as_given) {
+        return Verdict { steps: v.steps + x.steps, classes: v.classes, ..x };
+    }
     let Some(trips) = Trips::find(program) else { return v };
     let others = remainders::others(program, &trips);
     v.unchecked_remainders = !others.all;
@@ -350,7 +361,6 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         let value = kernel.symbol(name).map(|p| kernel.symbols[p as usize].value);
         let other = of_remainder(&kernel, rules, options, budget);
         let steps = v.steps + other.steps;
-        let of_other = value.map(|value| (name.to_string(), value));
         match &other.outcome {
             Outcome::Proved => {}
             Outcome::Bounded { trips: range, why } if v.outcome == Outcome::Proved => {
@@ -359,7 +369,7 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
                 v.turns = None;
             }
             Outcome::Bounded { .. } => {}
-            _ => return Verdict { steps, given: of_other, ..other },
+            _ => return Verdict { steps, kernel: Some(Box::new(kernel)), ..other },
         }
         v.steps = steps;
         v.remainders.push(remainder);
