@@ -66,6 +66,7 @@ mod global_stores;
 mod induction;
 mod limits;
 mod mutation;
+mod partial_sums;
 mod promela;
 mod properties;
 mod prove;
@@ -408,6 +409,11 @@ fn of_remainder(program: &Program, rules: Rules, options: Options, budget: &Budg
     }
     if v.holds()
         && let Some(x) = global_stores::stored_twice(&program.bind(), rules)
+    {
+        v = Verdict { outcome: Outcome::Violated, violation: Some(x), ..v };
+    }
+    if v.holds()
+        && let Some(x) = partial_sums::incomplete(program, (rules, budget), options, &v)
     {
         v = Verdict { outcome: Outcome::Violated, violation: Some(x), ..v };
     }
