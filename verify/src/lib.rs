@@ -233,8 +233,8 @@ pub struct Verdict {
     /// The kernel of the verdict, where its values are others than the given ones: another remainder of the parameter
     /// that sets the trip count, or other values known only at run time.
     pub kernel: Option<Box<Program>>,
-    /// Other remainders of this parameter for which the verdict also holds.
-    pub remainders: Vec<i64>,
+    /// Other values of parameters for whose remainders the verdict also holds, such as `n = 7`.
+    pub others: Vec<String>,
     /// Whether the code tells apart more remainders than were decided.
     pub unchecked_remainders: bool,
 }
@@ -256,7 +256,7 @@ impl Verdict {
             basis: Vec::new(),
             sizes: Vec::new(),
             kernel: None,
-            remainders: Vec::new(),
+            others: Vec::new(),
             unchecked_remainders: false,
         }
     }
@@ -357,25 +357,29 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
     let Some(trips) = Trips::find(program) else { return v };
     let others = remainders::others(program, &trips);
     v.unchecked_remainders = !others.all;
-    for (remainder, kernel) in others.kernels {
-        let name = trips.name.as_str();
-        let value = kernel.symbol(name).map(|p| kernel.symbols[p as usize].value);
+    for kernel in others.kernels {
         let other = of_remainder(&kernel, rules, options, budget);
         let steps = v.steps + other.steps;
         match &other.outcome {
             Outcome::Proved => {}
             Outcome::Bounded { trips: range, why } if v.outcome == Outcome::Proved => {
-                let why = format!("with {name} = {}: {why}", value.unwrap_or(remainder));
-                v.outcome = Outcome::Bounded { trips: *range, why };
+                v.outcome = Outcome::Bounded { trips: *range, why: format!("{}: {why}", differs(program, &kernel)) };
                 v.turns = None;
             }
             Outcome::Bounded { .. } => {}
             _ => return Verdict { steps, kernel: Some(Box::new(kernel)), ..other },
         }
         v.steps = steps;
-        v.remainders.push(remainder);
+        v.others.push(differs(program, &kernel));
     }
     v
+}
+
+/// The parameter in which two kernels differ, with its value in the second.
+fn differs(program: &Program, other: &Program) -> String {
+    let pairs = program.symbols.iter().zip(&other.symbols);
+    let first = pairs.filter(|(x, _)| x.definition.is_none()).find(|(x, y)| x.value != y.value);
+    first.map_or_else(String::new, |(_, y)| format!("{} = {}", y.name, y.value))
 }
 
 /// The verdict for the given remainder of the parameter that sets the trip count.

@@ -17,42 +17,54 @@ const MOST: usize = 12;
 /// Number of values of a remainder that are tried until the kernel accepts one.
 const TRIED: i64 = 8;
 
-/// The parameter's values for which a kernel is decided, besides the given value.
-#[derive(Debug, Default)]
+/// Other values of parameters for which a kernel is decided.
+#[derive(Debug)]
 pub(crate) struct Others {
-    /// The remainders, each with the kernel.
-    pub(crate) kernels: Vec<(i64, Program)>,
-    /// Whether the given value and these stand for all values.
+    /// The kernel with a value of each of the other remainders.
+    pub(crate) kernels: Vec<Program>,
+    /// Whether the given values and these stand for all values.
     pub(crate) all: bool,
 }
 
-/// Representatives of the other remainders of the parameter that sets the trip count.
+/// Representatives of the other remainders of the parameters that set the trip counts of the main loop and of the loop
+/// around it.
 pub(crate) fn others(prog: &Program, trips: &Trips) -> Others {
-    let family = trips.family();
-    let (Some(param), den) = (prog.symbol(&family.symbol), family.step) else { return Others::default() };
+    let mut found = Others { kernels: Vec::new(), all: true };
     // The symbols of a compiled kernel stand for any launch, and its arithmetic is not that of a design.
-    if den < 2 || prog.opaque_globals || trips.refuses_others() {
-        return Others { all: true, ..Others::default() };
+    if prog.opaque_globals {
+        return found;
     }
-    let mut marks = Marks { prog, param, den, at: BTreeSet::new(), raw: false };
-    for i in &prog.code {
-        each(prog, i, &mut |_, e| marks.read(e));
+    let main = trips.family();
+    let main = Some((main.symbol, main.step)).filter(|_| !trips.refuses_others());
+    for (name, den) in main.into_iter().chain(trips.turns_divisor()) {
+        found.add(prog, &name, den);
     }
-    prog.loops.iter().filter_map(|l| l.bound.as_ref()).for_each(|e| marks.read(e));
-    if !marks.raw && marks.at.len() < 2 {
-        return Others { all: true, ..Others::default() };
+    found
+}
+
+impl Others {
+    /// Adds the remainders of one parameter.
+    fn add(&mut self, prog: &Program, name: &str, den: i64) {
+        let Some(param) = prog.symbol(name).filter(|_| den > 1) else { return };
+        let mut marks = Marks { prog, param, den, at: BTreeSet::new(), raw: false };
+        for i in &prog.code {
+            each(prog, i, &mut |_, e| marks.read(e));
+        }
+        prog.loops.iter().filter_map(|l| l.bound.as_ref()).for_each(|e| marks.read(e));
+        if !marks.raw && marks.at.len() < 2 {
+            return;
+        }
+        let mut list: BTreeSet<i64> = if den <= EACH { (0..den).collect() } else { marks.beside() };
+        self.all &= den <= EACH || !marks.raw && list.len() <= MOST;
+        let value = prog.symbols[param as usize].value;
+        list.remove(&value.rem_euclid(den));
+        let kernel = |r: i64| {
+            let first = value - value.rem_euclid(den) + r;
+            (0..TRIED).find_map(|k| prog.with(&[(name, first.checked_add(k * den)?)]))
+        };
+        // A remainder that the kernel refuses has no run.
+        self.kernels.extend(list.into_iter().take(MOST).filter_map(kernel));
     }
-    let mut list: BTreeSet<i64> = if den <= EACH { (0..den).collect() } else { marks.beside() };
-    let all = den <= EACH || !marks.raw && list.len() <= MOST;
-    let value = prog.symbols[param as usize].value;
-    list.remove(&value.rem_euclid(den));
-    let kernel = |r: i64| {
-        let first = value - value.rem_euclid(den) + r;
-        (0..TRIED).find_map(|k| prog.with(&[(family.symbol.as_str(), first.checked_add(k * den)?)]))
-    };
-    // A remainder that the kernel refuses has no run.
-    let kernels = list.into_iter().take(MOST).filter_map(|r| Some((r, kernel(r)?))).collect();
-    Others { kernels, all }
 }
 
 /// The remainders at which a decision can change.
@@ -146,8 +158,12 @@ impl Marks<'_> {
     /// Notes where a comparison changes.
     fn compare(&mut self, x: &Expr, y: &Expr) {
         match self.linear(x).zip(self.linear(y)).and_then(|(x, y)| x.minus(y)) {
-            // Without other numbers, the comparison is with one value of the parameter: it divides trip counts.
-            Some(d) => self.mark(d, d.others),
+            // A comparison can change before and behind the remainder at which both sides are equal.
+            Some(d) => {
+                self.mark(d, d.others);
+                let behind = Linear { constant: d.constant.saturating_sub(d.param), ..d };
+                self.mark(behind, d.others);
+            }
             None => {
                 self.read(x);
                 self.read(y);
@@ -155,11 +171,11 @@ impl Marks<'_> {
         }
     }
 
-    /// Notes where a linear form passes a multiple of a number.
+    /// Notes where a linear form passes a multiple of a number, or 0 if the number is 0.
     fn mark(&mut self, form: Linear, multiple: i64) {
         let step = common(multiple, self.den);
         match form.param {
-            _ if form.param == 0 || multiple == 0 => {}
+            0 => {}
             1 | -1 if step > 1 => {
                 let first = (-form.param * (form.constant % step)).rem_euclid(step);
                 self.at.extend((first..self.den).step_by(step as usize));

@@ -55,8 +55,8 @@ pub struct Trips {
     value: i64,
     bound: i64,
     step: i64,
-    /// The distance of the values that the kernel accepts; it refuses all others.
-    gap: i64,
+    /// Whether the kernel refuses all values of the parameter that are not varied.
+    refuses_others: bool,
     outer: Option<Outer>,
     /// Another parameter, which sets the trip count of a loop before or after the main loop.
     other: Option<Outer>,
@@ -108,7 +108,7 @@ impl Trips {
         let symbol = |id: ParamId| kernel.symbol(&symbolic.symbols[id as usize].name);
         let outer = outer.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
         let other = other.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
-        let trips = Trips { name, value, bound, step, gap: 1, outer, other, fixed, kernel };
+        let trips = Trips { name, value, bound, step, refuses_others: false, outer, other, fixed, kernel };
         Some(trips.without_refused())
     }
 
@@ -117,7 +117,7 @@ impl Trips {
     fn without_refused(self) -> Trips {
         let at = |n: i64| self.at(n);
         let near = |d: &i64| [self.bound - d, self.bound + d].into_iter().any(|n| at(n).is_some());
-        let gap = if self.step == 1 { (1..=LARGEST_GAP).find(near).unwrap_or(1) } else { 1 };
+        let gap = (1..=LARGEST_GAP).find(near).unwrap_or(1);
         let others = (0..gap).filter(|n| (n - self.bound) % gap != 0);
         // Some of the smallest trip counts are refused for another reason.
         let start = |n: i64| (0..FEW_PERIODS).map(|k| n + k * gap).find(|n| refused::held(&at, *n, gap).is_ok());
@@ -125,12 +125,19 @@ impl Trips {
         if gap == 1 || !others.into_iter().all(refused) {
             return self;
         }
-        Trips { step: gap, bound: self.value.div_euclid(gap), gap, ..self }
+        let step = gap * self.step;
+        Trips { step, bound: self.value.div_euclid(step), refuses_others: self.step == 1, ..self }
+    }
+
+    /// The parameter that sets the trip count of the outer loop, and the number by which the loop's bound divides it.
+    pub(crate) fn turns_divisor(&self) -> Option<(String, i64)> {
+        let outer = self.outer.as_ref().filter(|o| !o.handed)?;
+        Some((self.turns_name()?.to_string(), outer.den))
     }
 
     /// Whether the kernel refuses all values of the parameter that are not varied.
     pub(crate) fn refuses_others(&self) -> bool {
-        self.gap > 1
+        self.refuses_others
     }
 
     /// The kernel with the given values, symbolic in the varied ones.

@@ -8,7 +8,7 @@ use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Expr, Program, Waits};
 use crate::timeline::Work;
 
 use super::moves::Move;
-use super::{Aligned, BarrierUses, Instruction, PlaceUses};
+use super::{BarrierUses, Instruction, PlaceUses};
 use crate::protocol::flight::Flight;
 use crate::protocol::footprint::Footprint;
 use crate::protocol::order::{Access, Epoch};
