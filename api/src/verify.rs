@@ -109,6 +109,14 @@ impl Varied {
         let outer = outer.map(|(name, meaning)| OuterLoop { name: name.to_string(), meaning });
         Varied { name: trips.name.clone(), meaning: trips.meaning(), outer }
     }
+
+    /// The same, with the values from which the verdict varied parameters by the same steps.
+    fn with_others(mut self, verdict: &Verdict) -> Varied {
+        if verdict.outcome == Outcome::Proved && !verdict.others.is_empty() {
+            self.meaning += &format!(", and in the same steps from {}", verdict.others.join(", "));
+        }
+        self
+    }
 }
 
 /// The trip counts of a kernel, if a parameter sets them.
@@ -156,6 +164,11 @@ impl Verification {
                  the grid; a few were run)"
             )
         });
+        let unchecked = self.verdict.unchecked_remainders.then(|| {
+            "values of a parameter between two that give a trip count behave like the few of them that were decided"
+                .to_string()
+        });
+        let smaller = smaller.into_iter().chain(unchecked);
         let read = self.subject.imported.iter().flat_map(|i| &i.assumptions);
         every.chain(memory).chain(smaller).chain(read.map(|(what, line)| format!("{what} (line {line})"))).collect()
     }
@@ -299,7 +312,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
         };
         (faulty, witness, suggested, repair)
     };
-    let varied = trips.as_ref().map(Varied::of);
+    let varied = trips.as_ref().map(|trips| Varied::of(trips).with_others(&verdict));
     Ok(Verification {
         subject,
         verdict,
@@ -383,7 +396,11 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
             subject.replace_symbolic(p);
             v
         }
-        None => warpline_verify::verify(subject.symbolic(), rules, options),
+        None => {
+            let v = warpline_verify::verify(subject.symbolic(), rules, options);
+            v.kernel.iter().for_each(|p| subject.replace_symbolic(Program::clone(p)));
+            v
+        }
     }
 }
 

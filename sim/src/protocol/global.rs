@@ -104,6 +104,11 @@ impl GlobalMatrices {
         GlobalMatrices { matrices, by_proxy }
     }
 
+    /// Whether accesses to any of the matrices can race.
+    pub(super) fn any(&self) -> bool {
+        self.matrices.contains(&true)
+    }
+
     /// Whether proxy fences matter to any of the matrices.
     pub(super) fn proxies(&self) -> bool {
         self.by_proxy.contains(&true)

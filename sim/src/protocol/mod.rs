@@ -88,6 +88,7 @@ mod world;
 
 pub use agents::agents_of as agents;
 pub use cell::{Axis, Cell};
+pub use coverage::PartialSum;
 pub use eval::decisions_at_launch;
 pub use flight::Flight;
 pub use footprint::{Footprint, TileKey};

@@ -255,7 +255,13 @@ impl World<'_> {
         {
             self.divergent(a, pc, cta, gone);
         }
-        self.meet(a, pc, cta, 1, needed, order != Order::None || self.spec.rules.bare_barrier_orders)
+        let orders = match order {
+            Order::None => false,
+            // The flag is that of device memory, which a kernel needs only if the kernel reads what it wrote there.
+            Order::Device => self.spec.followed.any(),
+            _ => true,
+        };
+        self.meet(a, pc, cta, 1, needed, orders || self.spec.rules.bare_barrier_orders)
     }
 
     /// An agent ended: releases barriers that only waited for that agent.

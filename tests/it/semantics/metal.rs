@@ -20,6 +20,23 @@ fn a_barrier_without_flags_orders_nothing() {
 }
 
 #[test]
+fn a_barrier_of_device_memory_orders_no_threadgroup_memory() {
+    check(
+        "m4-max",
+        "
+          grid 1  warps 2
+          global A: f16[64, 64]
+          shared a: f16[64, 64]
+          reg r: f16[64, 64]
+          all:
+            load A[0, 0] -> a
+            barrier device
+            lds a -> r    //~ RAW race
+        ",
+    );
+}
+
+#[test]
 fn a_barrier_with_its_flag_orders_threadgroup_memory() {
     check(
         "m4-max",

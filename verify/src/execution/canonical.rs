@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::{
-    AgentId, Decision, Entry, FlightId, Placement, Rules, Snapshot, Step, StepEffect, StepRecord, WaitTarget, World,
+    AgentId, Decision, Entry, FlightId, PartialSum, Placement, Rules, Snapshot, Step, StepEffect, StepRecord,
+    WaitTarget, World,
 };
 use warpline_sim::report::{Finding, Waiting};
 
@@ -41,6 +42,8 @@ pub(crate) struct RunResult {
     pub(crate) reads: (u64, u64),
     /// The last operations up to the first fault, or to the end: agent and site.
     pub(crate) trail: Vec<(String, u32)>,
+    /// Partial sums that the run of one CTA alone stored.
+    pub(crate) partial_sums: Vec<PartialSum>,
 }
 
 impl RunResult {
@@ -115,7 +118,7 @@ pub(crate) type Observer<'a> = &'a mut dyn FnMut(&World<'_>, Event<'_>);
 
 /// Steps that a run continues after its first fault, in addition to as many as it had made. It may find other faults
 /// there.
-const BEHIND_A_FAULT: u64 = 100_000;
+const BEHIND_A_FAULT: u64 = 10_000;
 
 /// Steps that a run takes from its budget at a time.
 const TAKEN: u64 = 64;
@@ -456,6 +459,7 @@ impl<'p> RecordedRun<'p> {
             cluster,
             reads: walk.world.reads(),
             trail: trail.named(&walk.world),
+            partial_sums: walk.world.partial_sums().to_vec(),
         }
     }
 }

@@ -14,4 +14,5 @@ pub(crate) mod aligned;
 pub(crate) mod canonical;
 pub(crate) mod livelock;
 pub(crate) mod random;
+pub(crate) mod run_time;
 pub(crate) mod shared;

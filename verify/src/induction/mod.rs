@@ -15,6 +15,7 @@
 //!   row_classes         CTAs of a row whose outer loops differ by one iteration at most
 //!   uneven_jobs         CTAs of a row that behave differently, and share out any number of jobs
 //!   refused             trip counts that the kernel refuses
+//!   remainders          values of the parameter that give the same trip count
 //! ```
 
 use warpline_sim::ir::Program;
@@ -31,6 +32,7 @@ pub(crate) mod outer_turns;
 pub(crate) mod periods;
 pub(crate) mod refined_indices;
 pub(crate) mod refused;
+pub(crate) mod remainders;
 pub(crate) mod row_classes;
 pub(crate) mod running_counters;
 pub(crate) mod self_composition;

@@ -1,12 +1,14 @@
 //! Trip counts: the parameter that sets the trip count of the main loop, read from the symbols in the loop's bound, and
 //! the kernel at any other trip count. The same for the outer loop.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, Unary, each};
 
 use crate::induction::grid_size::{SizeReads, size_reads};
 use crate::induction::loop_counter::step_of;
+use crate::induction::refused;
 use crate::induction::row_classes::{some_trips, two_turns};
 use crate::induction::while_loops;
 
@@ -26,6 +28,11 @@ struct Outer {
 /// Iterations of a loop over handed-out tiles, where only the main loop is varied. This exceeds the phases of the
 /// mailboxes' rings, while the whole grid can have thousands of tiles.
 pub(crate) const HANDED: i64 = 8;
+
+/// Largest distance of accepted trip counts that is searched for.
+const LARGEST_GAP: i64 = 48;
+/// Number of periods in which a refused trip count must begin to be refused for ever.
+const FEW_PERIODS: i64 = 4;
 
 /// Values of a symbol: `zero + n * step`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +55,8 @@ pub struct Trips {
     value: i64,
     bound: i64,
     step: i64,
+    /// Whether the kernel refuses all values of the parameter that are not varied.
+    refuses_others: bool,
     outer: Option<Outer>,
     /// Another parameter, which sets the trip count of a loop before or after the main loop.
     other: Option<Outer>,
@@ -69,14 +78,15 @@ impl Trips {
     /// The kernel varied by one parameter, if that parameter sets a trip count.
     fn by(symbolic: &Program, p: ParamId, innermost: bool) -> Option<Trips> {
         let grows = |l: &Loop| l.var.and_then(|_| slope(symbolic, l.bound.as_ref()?, p)).filter(|s| s.num > 0);
-        // The innermost loop that grows by one iteration at a time is the main one.
+        // The innermost loop that grows by one iteration at a time is the main one, and of several such loops the one
+        // that grows with the smallest step of the parameter.
         let counts = |l: &Loop| l.bound.as_ref().is_some_and(|b| b.is_launch_constant() && b.constant().is_none());
         let around = |l: &Loop| symbolic.loops.iter().any(|x| counts(x) && x.head > l.head && x.end <= l.end);
         if innermost && symbolic.loops.iter().any(|l| grows(l).is_some() && around(l)) {
             return None;
         }
         let loops = symbolic.loops.iter().filter_map(|l| Some((grows(l)?, l)));
-        let (slope, main) = loops.max_by_key(|(s, l)| (s.num == 1, l.head))?;
+        let (slope, main) = loops.max_by_key(|(s, l)| (s.num == 1, Reverse(s.den), l.head))?;
         let bound = symbolic.launch_value(main.bound.as_ref()?)?;
         let symbol = &symbolic.symbols[p as usize];
         // One iteration more for each step of the parameter. If one step gives several iterations, steps are counted.
@@ -98,7 +108,36 @@ impl Trips {
         let symbol = |id: ParamId| kernel.symbol(&symbolic.symbols[id as usize].name);
         let outer = outer.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
         let other = other.and_then(|o| Some(Outer { symbol: symbol(o.symbol)?, ..o }));
-        Some(Trips { name, value, bound, step, outer, other, fixed, kernel })
+        let trips = Trips { name, value, bound, step, refuses_others: false, outer, other, fixed, kernel };
+        Some(trips.without_refused())
+    }
+
+    /// The trip counts that the kernel accepts, where it accepts those of one remainder only (`require tiles % 6 == 0`).
+    /// Runs of two accepted trip counts can be compared, while a refused one has no run.
+    fn without_refused(self) -> Trips {
+        let at = |n: i64| self.at(n);
+        let near = |d: &i64| [self.bound - d, self.bound + d].into_iter().any(|n| at(n).is_some());
+        let gap = (1..=LARGEST_GAP).find(near).unwrap_or(1);
+        let others = (0..gap).filter(|n| (n - self.bound) % gap != 0);
+        // Some of the smallest trip counts are refused for another reason.
+        let start = |n: i64| (0..FEW_PERIODS).map(|k| n + k * gap).find(|n| refused::held(&at, *n, gap).is_ok());
+        let refused = |n: i64| start(n).is_some_and(|m| (n..m).step_by(gap as usize).all(|n| at(n).is_none()));
+        if gap == 1 || !others.into_iter().all(refused) {
+            return self;
+        }
+        let step = gap * self.step;
+        Trips { step, bound: self.value.div_euclid(step), refuses_others: self.step == 1, ..self }
+    }
+
+    /// The parameter that sets the trip count of the outer loop, and the number by which the loop's bound divides it.
+    pub(crate) fn turns_divisor(&self) -> Option<(String, i64)> {
+        let outer = self.outer.as_ref().filter(|o| !o.handed)?;
+        Some((self.turns_name()?.to_string(), outer.den))
+    }
+
+    /// Whether the kernel refuses all values of the parameter that are not varied.
+    pub(crate) fn refuses_others(&self) -> bool {
+        self.refuses_others
     }
 
     /// The kernel with the given values, symbolic in the varied ones.

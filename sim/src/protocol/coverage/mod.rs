@@ -14,7 +14,10 @@ use super::global::Rect;
 use super::world::World;
 use crate::protocol::vocabulary::{AgentId, FormId};
 
+mod partial;
 mod stores;
+
+pub use partial::PartialSum;
 
 /// The sum in a piece of an accumulator since the piece was cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,6 +32,8 @@ pub(super) struct Sum {
     dim: (ObjId, u8),
     /// Rows and columns of the whole product.
     product: [i64; 2],
+    /// The first row and column of the product that the sum is a part of.
+    at: [i64; 2],
     /// Whether the sum was read back from memory where another agent may have put it: shared memory, of this CTA or of
     /// another, or global memory. A sum that it is added to has its blocks too.
     partial: bool,
@@ -44,6 +49,7 @@ struct Range {
     forms: [FormId; 2],
     extent: i64,
     product: [i64; 2],
+    at: [i64; 2],
 }
 
 /// A sum that was stored to a global matrix which the kernel reads again.
@@ -82,17 +88,20 @@ pub(super) struct Coverage {
     stored: Vec<Stored>,
     /// Sums that were stored to a global matrix that the kernel reads again.
     kept_sums: Vec<KeptSum>,
+    /// Sums that were stored to a matrix for partial sums, where the run is of one CTA alone.
+    partial_sums: Vec<PartialSum>,
     /// The largest first row and column of a block that was accessed without a mask, by object.
     reached: Vec<[i64; 2]>,
 }
 
-clone_by_field!(Coverage { sums, stored, kept_sums, reached });
+clone_by_field!(Coverage { sums, stored, kept_sums, partial_sums, reached });
 
 impl Coverage {
     /// Before the first step, for this many pieces and objects.
     pub(super) fn new(pieces: usize, objects: usize) -> Coverage {
         let sums = vec![Sum::default(); pieces];
-        Coverage { sums, stored: Vec::new(), kept_sums: Vec::new(), reached: vec![[-1; 2]; objects] }
+        let reached = vec![[-1; 2]; objects];
+        Coverage { sums, stored: Vec::new(), kept_sums: Vec::new(), partial_sums: Vec::new(), reached }
     }
 
     /// The sum in each piece.
@@ -145,7 +154,8 @@ impl World<'_> {
                 let (left, right) = (along(i, a.block[i], x, xf), along(j, b.block[j], y, yf));
                 let product = [if i == 0 { a.cols } else { a.rows }, if j == 0 { b.cols } else { b.rows }];
                 let forms = [x.forms[i], y.forms[j]];
-                let range = Range { dim: (x.obj, i as u8), left, right, forms, extent, product };
+                let at = [along(1 - i, a.block[1 - i], x, xf).0, along(1 - j, b.block[1 - j], y, yf).0];
+                let range = Range { dim: (x.obj, i as u8), left, right, forms, extent, product, at };
                 if left == right {
                     return Some(range);
                 }
@@ -209,6 +219,7 @@ impl World<'_> {
                     granules: granules as u32,
                     dim: r.dim,
                     product: r.product,
+                    at: r.at,
                     partial: false,
                 };
             }
@@ -370,9 +381,10 @@ impl World<'_> {
         });
         if let Some((dim, done, all, product)) = missing {
             if self.for_partial_sums(to, product) {
+                self.keep_partial_sums((a, pc), acc, to);
                 if !self.met(Code::SumBlocks, pc, None) {
                     let message = format!(
-                        "stores {} with {done} of {all} blocks of `{}` added: {} has room for several partial sums, and that together they have every block once is not looked at",
+                        "stores {} with {done} of {all} blocks of `{}` added: {} has room for several partial sums, and only for a few values it is checked that together they have every block once",
                         self.footprint_name(acc),
                         self.dim_name(dim),
                         self.prog.objects[to as usize].name

@@ -4,15 +4,16 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
-use crate::ir::{BarRef, BarrierCta, Expr, Program, Waits};
+use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Expr, Program, Waits};
 use crate::timeline::Work;
 
 use super::moves::Move;
-use super::{Aligned, BarrierUses, Instruction, PlaceUses};
+use super::{BarrierUses, Instruction, PlaceUses};
 use crate::protocol::flight::Flight;
 use crate::protocol::footprint::Footprint;
 use crate::protocol::order::{Access, Epoch};
 use crate::protocol::parts::StatePart;
+use crate::protocol::rendezvous::RendezvousKind;
 use crate::protocol::step::StepEffect;
 use crate::protocol::stream::StreamKind;
 use crate::protocol::vocabulary::{AgentId, Blocked, Fault, MbarIx};
@@ -79,7 +80,10 @@ pub(super) struct AsyncStore<'o>(pub(super) Move<'o>);
 
 impl Instruction for AsyncStore<'_> {
     fn step(&self, w: &mut World<'_>, a: AgentId, pc: u32) -> Result<StepEffect, Blocked> {
-        // The bytes are those of all lanes.
+        // The bytes are those of all lanes, and lanes in step come here together.
+        if w.arrives_in_step(a, pc, ArrivalsPer::Warp) {
+            w.join_warp(a, pc)?;
+        }
         if !w.does_lanes(a, pc) {
             return Ok(StepEffect::Nothing);
         }
@@ -107,7 +111,11 @@ impl Instruction for AsyncStore<'_> {
         Ok(StepEffect::Signal { flight: w.launch(f), in_stream: false })
     }
 
-    fn parts(&self, w: &World<'_>, a: AgentId, _pc: u32, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
+    fn parts(&self, w: &World<'_>, a: AgentId, pc: u32, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
+        if w.arrives_in_step(a, pc, ArrivalsPer::Warp) {
+            let me = w.spec.info[a as usize];
+            list.push(StatePart::Rendezvous(w.rendezvous_of(RendezvousKind::Warp(me.cta, me.warp))));
+        }
         self.0.signals.map_or(Ok(()), |bar| w.add_barriers(a, bar, list))
     }
 
@@ -121,7 +129,15 @@ impl Instruction for AsyncStore<'_> {
         Work::Shared
     }
 
-    thread_move!();
+    fn together(&self) -> Option<bool> {
+        Some(false)
+    }
+
+    fn sets_apart(&self, _w: &World<'_>, _pc: u32) -> bool {
+        true
+    }
+
+    move_operands!();
 }
 
 /// `cp.async.bulk.tensor` to global memory, in the thread's bulk groups: reads by the asynchronous proxy.

@@ -1,0 +1,257 @@
+//! The decision of a kernel: which loops are varied, the given remainder of their parameter, and the other ones.
+
+use warpline_sim::ir::Program;
+use warpline_sim::protocol::Rules;
+
+use crate::budget::Budget;
+use crate::execution::run_time;
+use crate::induction::jobs::any_length::{AnyLength, Lengths};
+use crate::induction::{self, remainders};
+use crate::prove::{self, Place, Reach, decide, late};
+use crate::{Engine, Options, Outcome, Trips, Verdict, global_stores, partial_sums, search, sizes};
+
+/// A kernel at any trip count: `None` where the kernel itself refuses it.
+pub type AtTrips<'a> = &'a (dyn Fn(i64) -> Option<Program> + Sync);
+
+/// A kernel at any trip count of its main loop and any number of iterations of the loop around it.
+pub(crate) type AtTurns<'a> = &'a (dyn Fn(i64, i64) -> Option<Program> + Sync);
+
+/// The loops of a kernel that are varied, with the kernel at each count.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct VariedLoops<'a> {
+    /// Steps of the main loop, where a parameter sets them.
+    pub(crate) steps: Option<AtTrips<'a>>,
+    /// Iterations of the loop around the main loop, where there is one and a value of the kernel sets them.
+    pub(crate) turns: Option<AtTurns<'a>>,
+    /// The same with a number of jobs that the outer loop shares among CTAs.
+    pub(crate) jobs: Option<AtTurns<'a>>,
+    /// Iterations of a loop before or behind the main loop, where another parameter sets them.
+    pub(crate) sequential: Option<AtTurns<'a>>,
+    /// Where each job has a trip count of its own: which ones.
+    pub(crate) lengths: Option<Lengths>,
+}
+
+impl std::fmt::Debug for VariedLoops<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Varied {{ steps: {}, turns: {} }}", self.steps.is_some(), self.turns.is_some())
+    }
+}
+
+/// Calls `f` with the kernel and its varied loops, and with their trip counts if there are any.
+pub(crate) fn with_loops<T>(program: &Program, f: impl FnOnce(&Program, VariedLoops<'_>, Option<&Trips>) -> T) -> T {
+    let trips = Trips::find(program);
+    let steps = |n: i64| trips.as_ref().and_then(|t| t.at(n));
+    let turns = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.turned(n, t));
+    let jobs = |n: i64, j: i64| trips.as_ref().and_then(|trips| trips.with_jobs(n, j));
+    let both = |n: i64, t: i64| trips.as_ref().and_then(|trips| trips.both(n, t));
+    let at = VariedLoops {
+        steps: trips.as_ref().map(|_| &steps as AtTrips<'_>),
+        turns: trips.as_ref().filter(|t| t.turns()).map(|_| &turns as AtTurns<'_>),
+        jobs: trips.as_ref().filter(|t| t.turns()).map(|_| &jobs as AtTurns<'_>),
+        sequential: trips.as_ref().filter(|t| t.sequential()).map(|_| &both as AtTurns<'_>),
+        lengths: None,
+    };
+    match &trips {
+        Some(trips) => f(trips.given(), at, Some(trips)),
+        None => f(&program.bind(), at, None),
+    }
+}
+
+/// Decides a kernel for all values of its symbols that can be varied. A bound program is decided as given.
+pub fn verify(program: &Program, rules: Rules, options: Options) -> Verdict {
+    counted(program, rules, options).0
+}
+
+/// [`verify`], with the steps that all runs took.
+pub(crate) fn counted(program: &Program, rules: Rules, options: Options) -> (Verdict, u64) {
+    let budget = Budget::new(&options);
+    (within(program, rules, options, &budget), budget.used())
+}
+
+/// [`verify`] within a budget: the given value of the parameter that sets the trip count, then other remainders.
+fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
+    let program = &induction::normal_form(program);
+    let mut v = of_remainder(program, rules, options, budget);
+    if options.engine == Engine::Search || !v.holds() {
+        return v;
+    }
+    let as_given = |kernel: &Program| {
+        let mut v = Verdict::new();
+        if let Err(outcome) = prove::every_class(&kernel.bind(), (rules, budget), options, Place::default(), &mut v) {
+            v.outcome = outcome;
+        }
+        v
+    };
+    if v.any_length.is_none()
+        && let Some(x) = run_time::fault(program, as_given)
+    {
+        return Verdict { steps: v.steps + x.steps, classes: v.classes, ..x };
+    }
+    let Some(trips) = Trips::find(program) else { return v };
+    let others = remainders::others(program, &trips);
+    v.unchecked_remainders = !others.all;
+    for kernel in others.kernels {
+        let other = of_remainder(&kernel, rules, options, budget);
+        let steps = v.steps + other.steps;
+        match &other.outcome {
+            Outcome::Proved => {}
+            Outcome::Bounded { trips: range, why } if v.outcome == Outcome::Proved => {
+                v.outcome = Outcome::Bounded { trips: *range, why: format!("{}: {why}", differs(program, &kernel)) };
+                v.turns = None;
+            }
+            Outcome::Bounded { .. } => {}
+            _ => return Verdict { steps, kernel: Some(Box::new(kernel)), ..other },
+        }
+        v.steps = steps;
+        v.others.push(differs(program, &kernel));
+    }
+    v
+}
+
+/// The parameter in which two kernels differ, with its value in the second.
+fn differs(program: &Program, other: &Program) -> String {
+    let pairs = program.symbols.iter().zip(&other.symbols);
+    let first = pairs.filter(|(x, _)| x.definition.is_none()).find(|(x, y)| x.value != y.value);
+    first.map_or_else(String::new, |(_, y)| format!("{} = {}", y.name, y.value))
+}
+
+/// The verdict for the given remainder of the parameter that sets the trip count.
+fn of_remainder(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
+    if options.engine != Engine::Search
+        && let Some(v) = sizes::prove(program, rules, options, budget)
+    {
+        return v;
+    }
+    let decide = |program: &Program, lengths: Option<Lengths>| {
+        with_loops(program, |given, at, trips| {
+            let fixed = match trips {
+                Some(trips) => trips.fixed().to_vec(),
+                None => induction::trip_count::fixed(program, &Default::default()),
+            };
+            let v = verify_varied(given, VariedLoops { lengths, ..at }, (rules, budget), options);
+            let apart = if v.outcome == Outcome::Proved { global_stores::apart_as_given(given) } else { None };
+            (v, fixed, trips.is_some(), apart)
+        })
+    };
+    let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
+    let of_jobs = any_length.map(|of| {
+        let mut decided = decide(&of.kernel, Some(of.lengths));
+        decided.0.any_length = Some(of.line);
+        decided.0.turns = None;
+        // A trip count of all jobs is no parameter of the kernel.
+        if let Some(x) = decided.0.violation.as_mut().filter(|x| x.lengths.is_empty()) {
+            let n = x.trips.take().unwrap_or(of.given);
+            let given = || Trips::find(&of.kernel).and_then(|trips| trips.given_turns());
+            let jobs = x.turns.take().or_else(given).unwrap_or(1);
+            x.lengths = vec![n; jobs.max(1) as usize];
+        }
+        (decided, of.lengths)
+    });
+    let settled = |v: &Verdict, lengths| match v.outcome {
+        Outcome::Proved => prove::as_given(&program.bind(), (rules, budget), options),
+        // Not every length may be one of the kernel.
+        Outcome::Violated => lengths == Lengths::All,
+        Outcome::Bounded { .. } | Outcome::GaveUp { .. } => false,
+    };
+    let (mut v, fixed, varied, apart) = match of_jobs {
+        Some((decided, lengths)) if settled(&decided.0, lengths) => decided,
+        Some((decided, _)) => {
+            let mut other = decide(program, None);
+            let more = decided.0.undecided.as_deref().or(decided.0.why());
+            if let (Outcome::Bounded { why, .. }, Some(line), Some(more)) =
+                (&mut other.0.outcome, decided.0.any_length, more)
+            {
+                *why += &format!("; with another trip count for each job (line {line}): {more}");
+            }
+            other
+        }
+        None => decide(program, None),
+    };
+    let whiles = !varied && !program.symbols.is_empty() && program.loops.iter().any(|l| l.bound.is_none());
+    if let (Outcome::Proved, true) = (&v.outcome, whiles) {
+        let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
+        v.outcome = Outcome::Bounded { trips: None, why };
+    }
+    // Loops whose trip count the given values fix.
+    if let (Outcome::Proved, Some((line, values))) = (&v.outcome, fixed.first()) {
+        let why = format!("the loop at line {line} is checked with its given trip count only ({values})");
+        v.outcome = Outcome::Bounded { trips: varied.then_some((0, None)), why };
+    }
+    if let (Outcome::Proved, Some(why)) = (&v.outcome, apart) {
+        v.outcome = Outcome::Bounded { trips: None, why };
+    }
+    if v.holds()
+        && let Some(x) = global_stores::stored_twice(&program.bind(), rules)
+    {
+        v = Verdict { outcome: Outcome::Violated, violation: Some(x), ..v };
+    }
+    if v.holds()
+        && let Some(x) = partial_sums::incomplete(program, (rules, budget), options, &v)
+    {
+        v = Verdict { outcome: Outcome::Violated, violation: Some(x), ..v };
+    }
+    // A result that is not decided for every number of iterations is stated for the given number.
+    if let Outcome::Bounded { .. } = v.outcome {
+        v.turns = None;
+    }
+    v
+}
+
+/// Decides a kernel for all loops that are varied.
+fn verify_varied(given: &Program, at: VariedLoops<'_>, (rules, budget): (Rules, &Budget), options: Options) -> Verdict {
+    let mut v = Verdict::new();
+    let mut classes = Vec::new();
+    if options.engine == Engine::Search {
+        classes = prove::short_runs(given, at, (rules, budget), options);
+        v.classes = classes.iter().map(|c| c.name.clone()).collect();
+        v.classes.dedup();
+        v.outcome =
+            search::verdict::decide(given, at.steps, rules, options.search(options.max_states), &classes, &mut v);
+        return v;
+    }
+    let decided = decide(given, at, (rules, budget), options, &mut classes, &mut v);
+    v.classes.dedup();
+    // A part that a limit left undecided is neither a fault of the kernel nor a proof.
+    if let (Ok(_) | Err(Outcome::GaveUp { .. }), Err(over)) = (&decided, budget.check()) {
+        v.outcome = Outcome::GaveUp { why: over.to_string() };
+        return v;
+    }
+    if let Err(Outcome::GaveUp { .. }) = &decided {
+        // The following fallback needs all classes again.
+        classes = prove::short_runs(given, at, (rules, budget), options);
+        v.classes = classes.iter().map(|c| c.name.clone()).collect();
+        v.classes.dedup();
+    }
+    v.outcome = match decided {
+        Ok(Reach::All) => Outcome::Proved,
+        Ok(Reach::Only(trips, why)) => Outcome::Bounded { trips, why },
+        Err(Outcome::GaveUp { why }) => match late(given, at.steps, rules, options, &classes) {
+            Some(x) => {
+                v.violation = Some(x);
+                Outcome::Violated
+            }
+            None if options.engine == Engine::Auto && v.open => {
+                let settings = options.search(options.max_states.min(Options::UNASKED));
+                match search::verdict::decide(given, at.steps, rules, settings, &classes, &mut v) {
+                    Outcome::GaveUp { why: more } => {
+                        v.searched = None;
+                        Outcome::GaveUp {
+                            why: format!("{why} (a search of every order does not decide either: {more})"),
+                        }
+                    }
+                    outcome => outcome,
+                }
+            }
+            None => Outcome::GaveUp { why },
+        },
+        Err(outcome) => outcome,
+    };
+    // A fault with the given values is a fault, whatever else is undecided.
+    if v.open
+        && v.violation.is_none()
+        && prove::every_cta(given, (rules, budget), options, Place::default(), &mut v).is_err()
+    {
+        v.outcome = Outcome::Violated;
+    }
+    v
+}

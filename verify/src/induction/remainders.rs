@@ -1,0 +1,250 @@
+//! Remainders of the parameter that sets the trip count, where several of its values give one trip count.
+//!
+//! A loop over `n / 2` makes as many iterations for `n` = 6 as for `n` = 7. The induction varies one remainder of the
+//! parameter: `n = 6 + 2 k`. If the code tells remainders apart (`if n % 2 == 1`, or another loop over `n`), each of
+//! them is a kernel of its own. This module finds representatives of the remainders that the code can tell apart.
+
+use std::collections::BTreeSet;
+
+use warpline_sim::ir::{Binary, Expr, ParamId, Program, Unary, each, gcd};
+
+use crate::Trips;
+
+/// Largest number of remainders of which each one is decided.
+const EACH: i64 = 8;
+/// Largest number of representatives of more remainders.
+const MOST: usize = 12;
+/// Number of values of a remainder that are tried until the kernel accepts one.
+const TRIED: i64 = 8;
+
+/// Other values of parameters for which a kernel is decided.
+#[derive(Debug)]
+pub(crate) struct Others {
+    /// The kernel with a value of each of the other remainders.
+    pub(crate) kernels: Vec<Program>,
+    /// Whether the given values and these stand for all values.
+    pub(crate) all: bool,
+}
+
+/// Representatives of the other remainders of the parameters that set the trip counts of the main loop and of the loop
+/// around it.
+pub(crate) fn others(prog: &Program, trips: &Trips) -> Others {
+    let mut found = Others { kernels: Vec::new(), all: true };
+    // The symbols of a compiled kernel stand for any launch, and its arithmetic is not that of a design.
+    if prog.opaque_globals {
+        return found;
+    }
+    let main = trips.family();
+    let main = Some((main.symbol, main.step)).filter(|_| !trips.refuses_others());
+    for (name, den) in main.into_iter().chain(trips.turns_divisor()) {
+        found.add(prog, &name, den);
+    }
+    found
+}
+
+impl Others {
+    /// Adds the remainders of one parameter.
+    fn add(&mut self, prog: &Program, name: &str, den: i64) {
+        let Some(param) = prog.symbol(name).filter(|_| den > 1) else { return };
+        let mut marks = Marks { prog, param, den, at: BTreeSet::new(), raw: false };
+        for i in &prog.code {
+            each(prog, i, &mut |_, e| marks.read(e));
+        }
+        prog.loops.iter().filter_map(|l| l.bound.as_ref()).for_each(|e| marks.read(e));
+        if !marks.raw && marks.at.len() < 2 {
+            return;
+        }
+        let mut list: BTreeSet<i64> = if den <= EACH { (0..den).collect() } else { marks.beside() };
+        self.all &= den <= EACH || !marks.raw && list.len() <= MOST;
+        let value = prog.symbols[param as usize].value;
+        list.remove(&value.rem_euclid(den));
+        let kernel = |r: i64| {
+            let first = value - value.rem_euclid(den) + r;
+            (0..TRIED).find_map(|k| prog.with(&[(name, first.checked_add(k * den)?)]))
+        };
+        // A remainder that the kernel refuses has no run.
+        self.kernels.extend(list.into_iter().take(MOST).filter_map(kernel));
+    }
+}
+
+/// The remainders at which a decision can change.
+struct Marks<'p> {
+    prog: &'p Program,
+    param: ParamId,
+    den: i64,
+    /// Remainders at which a quotient or a comparison changes.
+    at: BTreeSet<i64>,
+    /// Whether the code reads the parameter itself.
+    raw: bool,
+}
+
+/// `param * p + others * (unknown numbers) + constant`.
+#[derive(Clone, Copy)]
+struct Linear {
+    param: i64,
+    others: i64,
+    constant: i64,
+}
+
+impl Linear {
+    fn constant(constant: i64) -> Linear {
+        Linear { param: 0, others: 0, constant }
+    }
+
+    const UNKNOWN: Linear = Linear { param: 0, others: 1, constant: 0 };
+
+    fn times(self, by: i64) -> Option<Linear> {
+        let [param, others, constant] = [self.param, self.others, self.constant].map(|x| x.checked_mul(by));
+        Some(Linear { param: param?, others: others?, constant: constant? })
+    }
+
+    fn plus(self, other: Linear) -> Option<Linear> {
+        let (param, constant) = (self.param.checked_add(other.param)?, self.constant.checked_add(other.constant)?);
+        Some(Linear { param, others: common(self.others, other.others), constant })
+    }
+
+    fn minus(self, other: Linear) -> Option<Linear> {
+        self.plus(other.times(-1)?)
+    }
+}
+
+/// The greatest common divisor of two numbers, of any sign.
+fn common(a: i64, b: i64) -> i64 {
+    gcd(a.saturating_abs(), b.saturating_abs())
+}
+
+impl Marks<'_> {
+    /// The remainders beside each mark, and a few more where the code reads the parameter itself.
+    fn beside(&self) -> BTreeSet<i64> {
+        let marks = self.at.iter().flat_map(|r| [r - 1, *r, r + 1]);
+        let few = [0, 1, self.den / 2, self.den - 1].into_iter().filter(|_| self.raw);
+        marks.chain(few).map(|r| r.rem_euclid(self.den)).collect()
+    }
+
+    fn depends(&self, e: &Expr) -> bool {
+        self.prog.parameters_of(e).contains(&self.param)
+    }
+
+    /// Notes how a value of the code depends on the remainder.
+    fn read(&mut self, e: &Expr) {
+        if !self.depends(e) {
+            return;
+        }
+        match e {
+            Expr::Param(q) => match &self.prog.symbols[*q as usize].definition {
+                Some(definition) => self.read(definition),
+                None => self.raw = true,
+            },
+            Expr::Binary(op, pair) => {
+                let (x, y) = (&pair.0, &pair.1);
+                match op {
+                    Binary::Div | Binary::CeilDiv if self.quotient(*op, x, y).is_some() => {}
+                    Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => self.compare(x, y),
+                    Binary::Min | Binary::Max => {
+                        self.compare(x, y);
+                        self.read(x);
+                        self.read(y);
+                    }
+                    _ => {
+                        self.read(x);
+                        self.read(y);
+                    }
+                }
+            }
+            _ => e.operands().for_each(|x| self.read(x)),
+        }
+    }
+
+    /// Notes where a comparison changes.
+    fn compare(&mut self, x: &Expr, y: &Expr) {
+        match self.linear(x).zip(self.linear(y)).and_then(|(x, y)| x.minus(y)) {
+            // A comparison can change before and behind the remainder at which both sides are equal.
+            Some(d) => {
+                self.mark(d, d.others);
+                let behind = Linear { constant: d.constant.saturating_sub(d.param), ..d };
+                self.mark(behind, d.others);
+            }
+            None => {
+                self.read(x);
+                self.read(y);
+            }
+        }
+    }
+
+    /// Notes where a linear form passes a multiple of a number, or 0 if the number is 0.
+    fn mark(&mut self, form: Linear, multiple: i64) {
+        let step = common(multiple, self.den);
+        match form.param {
+            0 => {}
+            1 | -1 if step > 1 => {
+                let first = (-form.param * (form.constant % step)).rem_euclid(step);
+                self.at.extend((first..self.den).step_by(step as usize));
+            }
+            _ => self.raw = true,
+        }
+    }
+
+    /// Notes where a quotient of the parameter changes; `None` where its form is not linear.
+    fn quotient(&mut self, op: Binary, x: &Expr, y: &Expr) -> Option<Linear> {
+        let by = self.prog.launch_value(y).filter(|v| *v > 0 && !self.depends(y))?;
+        let form = self.linear(x)?;
+        let up = if op == Binary::CeilDiv { by - 1 } else { 0 };
+        let form = form.plus(Linear::constant(up))?;
+        self.mark(form, common(by, form.others));
+        Some(form)
+    }
+
+    fn linear(&mut self, e: &Expr) -> Option<Linear> {
+        if !self.depends(e) {
+            return Some(self.prog.launch_value(e).map_or_else(|| self.unknown(e), Linear::constant));
+        }
+        match e {
+            Expr::Param(q) => match &self.prog.symbols[*q as usize].definition {
+                Some(definition) => self.linear(definition),
+                None => Some(Linear { param: 1, others: 0, constant: 0 }),
+            },
+            Expr::Unary(Unary::Neg, x) => self.linear(x)?.times(-1),
+            Expr::Binary(op, pair) => {
+                let (x, y) = (&pair.0, &pair.1);
+                match op {
+                    Binary::Add => self.linear(x)?.plus(self.linear(y)?),
+                    Binary::Sub => self.linear(x)?.minus(self.linear(y)?),
+                    Binary::Mul => {
+                        let (x, by) = if self.depends(x) { (x, y) } else { (y, x) };
+                        let by = self.prog.launch_value(by).filter(|_| !self.depends(by))?;
+                        self.linear(x)?.times(by)
+                    }
+                    Binary::Div | Binary::CeilDiv => self.quotient(*op, x, y).map(|_| Linear::UNKNOWN),
+                    // A remainder is the number less a multiple of the divisor.
+                    Binary::Rem => {
+                        let form = self.quotient(*op, x, y)?;
+                        let by = self.prog.launch_value(y)?;
+                        Some(Linear { others: common(form.others, by), ..form })
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The form of a number that does not depend on the parameter: a multiple of its coefficients.
+    fn unknown(&mut self, e: &Expr) -> Linear {
+        let product = |pair: &(Expr, Expr)| {
+            let by = [&pair.0, &pair.1].into_iter().find_map(|x| self.prog.launch_value(x))?;
+            Linear::UNKNOWN.times(by)
+        };
+        match e {
+            Expr::Binary(Binary::Add, pair) => self.unknown_sum(pair, 1),
+            Expr::Binary(Binary::Sub, pair) => self.unknown_sum(pair, -1),
+            Expr::Binary(Binary::Mul, pair) => product(pair),
+            _ => None,
+        }
+        .unwrap_or(Linear::UNKNOWN)
+    }
+
+    fn unknown_sum(&mut self, pair: &(Expr, Expr), sign: i64) -> Option<Linear> {
+        let (x, y) = (self.linear(&pair.0)?, self.linear(&pair.1)?);
+        x.plus(y.times(sign)?)
+    }
+}
