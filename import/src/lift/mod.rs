@@ -10,6 +10,7 @@ mod cases;
 mod choice;
 mod close;
 mod clusters;
+mod computed;
 mod copies;
 mod counters;
 mod data;
