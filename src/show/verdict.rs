@@ -130,7 +130,9 @@ fn varied(v: &Verification) -> Vec<String> {
         .then(|| format!("{}, which only {set} the grid and the ends of matrices", listed(&r.sizes)));
     let both = v.both_outcomes();
     let both = (!both.is_empty()).then(|| format!("both outcomes of {}", both.join(", ")));
-    let rows = [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, sizes, both];
+    let every = v.every_value();
+    let every = (!every.is_empty()).then(|| format!("every value of {}", listed(every)));
+    let rows = [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, sizes, both, every];
     rows.into_iter().flatten().collect()
 }
 

@@ -134,6 +134,7 @@ fn program(
     let tree = super::last::decided(&mut s, tree);
     let tree = without_unread(&s, tree);
     let tree = super::skipped::without_skipped(&mut s, tree);
+    let tree = if launch.timed { tree } else { super::nests::collapsed(&mut s, tree) };
     let assumed = s.assumed.clone();
     let (tree, cut, uniform) = match super::data::cut(&mut s, tree.clone(), everyone) {
         Ok((tree, cut)) => (tree, cut, None),
@@ -221,6 +222,7 @@ fn program(
         opaque_globals: true,
     };
     count_waits(&mut program);
+    let capped = if launch.timed { Vec::new() } else { super::capped::capped(&program, &free) };
     if s.arena.divides_unsigned {
         s.assume(entry.line, "a number that an unsigned instruction divides is not negative");
     }
@@ -288,6 +290,7 @@ fn program(
         launches,
         cut,
         program,
+        capped,
         assumptions: s.assumed.into_iter().collect(),
         free,
         meaning,
