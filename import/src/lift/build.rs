@@ -157,7 +157,7 @@ fn program(
     };
     let tree = if launch.timed { tree } else { super::cases::guarded(&mut s, tree, everyone) };
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
-    let tree = if launch.timed { tree } else { super::positive::by_counts(&mut s, &names, tree) };
+    let tree = if launch.timed { tree } else { super::positive::by_counts(&mut s, &names, tree, &stands_for) };
     let tree = without_unread(&s, tree);
     note_points(&mut s.arena, &tree);
     let tree = super::selected::separated(&mut s, tree);

@@ -117,3 +117,19 @@ fn a_comparison_tells_whether_a_loop_has_an_iteration() {
     let raced = verdict(&body("0"));
     assert!(raced.starts_with("violated"), "{raced}");
 }
+
+/// Causal attention: the rows behind a tile, and a comparison of all rows with the end of the tile.
+#[test]
+fn a_comparison_of_a_dividend_is_one_of_its_quotient() {
+    let body = |most: &str| {
+        let count = "\tmov.u32 %r20, %ctaid.x;\n\tshl.b32 %r21, %r20, 2;\n\tshr.u32 %r22, %r10, 5;\n\tsub.s32 %r23, %r22, %r21;\n\
+                     \tshl.b32 %r24, %r20, 7;\n\tsub.s32 %r25, %r10, %r24;\n\tst.shared.b32 [%r5], %r1;\n";
+        // The loop has no iteration where less than a block is left.
+        let other =
+            format!("\tsetp.gt.s32 %p4, %r25, {most};\n\t@%p4 bra $A;\n{BAR}$A:\n\tld.shared.b32 %r13, [%r6];\n");
+        format!("{count}{}{other}", repeated("L", ("%r12", "%r23"), BAR))
+    };
+    assert_eq!(verdict(&body("31")), "proved\t");
+    let raced = verdict(&body("-1"));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
