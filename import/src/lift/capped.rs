@@ -79,10 +79,10 @@ fn form(e: &Expr, symbol: ParamId) -> Option<Form> {
         }
         forms.push(form);
     }
-    if let (Expr::Binary(op, _), [a, b]) = (e, forms.as_slice()) {
-        if let (Form::Linear { factor: x, offset: p }, Form::Linear { factor: y, offset: q }) = (*a, *b) {
-            return binary(*op, (x, p), (y, q));
-        }
+    if let (Expr::Binary(op, _), [Form::Linear { factor: x, offset: p }, Form::Linear { factor: y, offset: q }]) =
+        (e, forms.as_slice())
+    {
+        return binary(*op, (*x, *p), (*y, *q));
     }
     // Any function of what does not change any more.
     let still = |f: &Form| matches!(f, Form::From(_) | Form::Linear { factor: 0, .. });

@@ -29,7 +29,7 @@ fn is_function(i: &Inst) -> bool {
             !["volatile", "acquire", "relaxed", "local", "mmio"].iter().any(|m| i.has(m))
                 && ["global", "const", "param"].iter().any(|m| i.has(m))
         }
-        "call" | "activemask" | "mapa" | "isspacep" | "brx" => false,
+        "call" | "activemask" | "shfl" | "vote" | "redux" | "match" | "suld" | "mapa" | "isspacep" | "brx" => false,
         _ => !acts(i) || only_global(i),
     }
 }

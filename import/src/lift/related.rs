@@ -35,7 +35,8 @@ pub(super) fn related(a: &mut Arena, names: &Names, stands_for: &FxHashMap<Term,
             // The quotient and the remainder of a size are any.
             let parts = residues::FIRST..super::thresholds::FIRST;
             let split = |t: Term| matches!(a.node(t), Node::Atom(Atom::Symbol(n)) if parts.contains(n));
-            if !(split(*x) && split(*y)) && !apart(a, &read[i], &read[j]) {
+            let any = split(*x) && split(*y) || apart(a, &read[i], &read[j]);
+            if !any {
                 return Some(format!("`{one}` and `{other}` depend on the same arguments"));
             }
         }
@@ -55,10 +56,11 @@ fn apart(a: &mut Arena, x: &Read, y: &Read) -> bool {
 fn reads(a: &Arena, t: Term, stands_for: &FxHashMap<Term, Term>, read: &mut Read) {
     match a.node(t) {
         Node::Const(_) | Node::Atom(Atom::Counter(_)) => {}
-        Node::Atom(Atom::Symbol(_)) => match stands_for.get(&t) {
-            Some(original) => reads(a, *original, stands_for, read),
-            None => {}
-        },
+        Node::Atom(Atom::Symbol(_)) => {
+            if let Some(original) = stands_for.get(&t) {
+                reads(a, *original, stands_for, read);
+            }
+        }
         Node::Atom(atom) => drop(read.atoms.insert(*atom)),
         Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| reads(a, *x, stands_for, read)),
         // Whatever its address is, a word of memory has any value.
