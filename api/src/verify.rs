@@ -138,9 +138,9 @@ impl Verification {
         let inner = self.varied.as_ref().map(|v| v.name.as_str());
         let all = self.subject.program.params.iter().map(|(name, value)| (name.as_str(), *value));
         let both = self.both_outcomes();
-        let sizes = &self.verdict.sizes;
+        let (every, sizes) = (self.every_value(), &self.verdict.sizes);
         let of_loops = |name: &str| inner == Some(name) || outer == Some(name);
-        all.filter(|(name, _)| !of_loops(name) && !both.iter().chain(sizes).any(|c| c == name)).collect()
+        all.filter(|(name, _)| !of_loops(name) && !both.iter().chain(every).chain(sizes).any(|c| c == name)).collect()
     }
 
     /// The assumptions of this verdict, and what is not modeled: of every proof, about global memory, and of the reader
@@ -178,6 +178,14 @@ impl Verification {
     pub fn both_outcomes(&self) -> &[String] {
         match &self.subject.imported {
             Some(imported) if self.verdict.outcome != Outcome::Violated => &imported.conditions,
+            _ => &[],
+        }
+    }
+
+    /// Symbols of a compiled kernel of which every value was decided, as large values are one; empty for a fault.
+    pub fn every_value(&self) -> &[String] {
+        match &self.subject.imported {
+            Some(imported) if self.verdict.outcome != Outcome::Violated => &imported.every_value,
             _ => &[],
         }
     }

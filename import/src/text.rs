@@ -325,7 +325,13 @@ pub fn explain(l: &Lifted) -> String {
     let _ = writeln!(s, "\nSymbols");
     for (name, meaning) in &l.meaning {
         let free = l.free.iter().any(|f| p.symbols[f.symbol as usize].name == *name);
-        let _ = writeln!(s, "  {name}: {meaning}{}", if free { " (both outcomes are tried)" } else { "" });
+        let capped = l.capped.iter().any(|c| p.symbols[c.symbol as usize].name == *name);
+        let tried = match (free, capped) {
+            (true, _) => " (both outcomes are tried)",
+            (_, true) => " (every value is tried)",
+            _ => "",
+        };
+        let _ = writeln!(s, "  {name}: {meaning}{tried}");
     }
     let _ = writeln!(s, "\nAssumed");
     for (what, line) in &l.assumptions {

@@ -135,7 +135,9 @@ fn varied(v: &Verification) -> Vec<String> {
     let both = v.both_outcomes();
     let both = (!both.is_empty()).then(|| format!("both outcomes of {}", both.join(", ")));
     let jobs = r.any_length.map(|line| format!("the trip count of the loop at line {line}, another one for each job"));
-    let rows = [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, jobs, sizes, both];
+    let every = v.every_value();
+    let every = (!every.is_empty()).then(|| format!("every value of {}", listed(every)));
+    let rows = [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, jobs, sizes, both, every];
     rows.into_iter().flatten().collect()
 }
 

@@ -34,6 +34,8 @@ pub struct Imported {
     pub variants: Vec<Program>,
     /// Names of the conditions for which `variants` has both outcomes.
     pub conditions: Vec<String>,
+    /// Names of the symbols of which `variants` has every value.
+    pub every_value: Vec<String>,
     /// Whether the program has the values of a launch, so that it can be timed.
     pub launched: bool,
 }
@@ -41,8 +43,17 @@ pub struct Imported {
 impl Imported {
     /// A kernel with the values of one launch.
     fn launched(assumptions: Vec<(String, u32)>) -> Imported {
-        let (possible, variants, conditions) = (Vec::new(), Vec::new(), Vec::new());
-        Imported { assumptions, related: None, partial: None, possible, variants, conditions, launched: true }
+        let (possible, variants, conditions, every_value) = Default::default();
+        Imported {
+            assumptions,
+            related: None,
+            partial: None,
+            possible,
+            variants,
+            conditions,
+            every_value,
+            launched: true,
+        }
     }
 }
 
@@ -226,6 +237,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let variants = lifted.variants();
     let free = lifted.free.iter().map(|f| lifted.program.symbols[f.symbol as usize].name.clone());
     let conditions = free.chain(lifted.under.iter().map(|(s, _)| s.name.clone())).collect();
+    let every_value = lifted.capped.iter().map(|c| lifted.program.symbols[c.symbol as usize].name.clone()).collect();
     let symbolic = variants.first().unwrap_or(&lifted.program).clone();
     let possible = lifted.possible();
     let imported = Imported {
@@ -235,6 +247,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         possible,
         variants,
         conditions,
+        every_value,
         launched: false,
     };
     let loaded = Subject::new(name, lifted.program.bind(), model, sources);

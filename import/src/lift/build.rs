@@ -6,7 +6,7 @@ use warpline_sim::ir::{Grid, MbarDecl, NamedDecl, Program, Role, Symbol, Waits};
 
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module};
-use crate::symbolic::{Arena, Atom, Node, Term};
+use crate::symbolic::{Arena, Term};
 
 use super::barriers::{Barriers, addresses, arrays, unrolled};
 use super::cases::{MOST, Outcome, Wanted};
@@ -20,7 +20,6 @@ use super::launch::{Binder, registers};
 use super::merge::{Merged, Set, each_op, merge, single};
 use super::objects::objects;
 use super::regions::Regions;
-use super::residues;
 use super::shared::Shared;
 use super::sizes::{Sizes, loads, stores};
 use super::symbols::trip_symbols;
@@ -134,6 +133,7 @@ fn program(
     let tree = super::last::decided(&mut s, tree);
     let tree = without_unread(&s, tree);
     let tree = super::skipped::without_skipped(&mut s, tree);
+    let tree = if launch.timed { tree } else { super::nests::collapsed(&mut s, tree) };
     let assumed = s.assumed.clone();
     let (tree, cut, uniform) = match super::data::cut(&mut s, tree.clone(), everyone) {
         Ok((tree, cut)) => (tree, cut, None),
@@ -157,6 +157,7 @@ fn program(
     };
     let tree = if launch.timed { tree } else { super::cases::guarded(&mut s, tree, everyone) };
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
+    let tree = if launch.timed { tree } else { super::positive::by_counts(&mut s, &names, tree, &stands_for) };
     let tree = without_unread(&s, tree);
     note_points(&mut s.arena, &tree);
     let tree = super::selected::separated(&mut s, tree);
@@ -221,38 +222,13 @@ fn program(
         opaque_globals: true,
     };
     count_waits(&mut program);
+    let capped = if launch.timed { Vec::new() } else { super::capped::capped(&program, &free) };
     if s.arena.divides_unsigned {
         s.assume(entry.line, "a number that an unsigned instruction divides is not negative");
     }
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
     let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(original(*t)))).collect();
-    let mut related = None;
-    let reads = |t: Term| {
-        let mut list = BTreeSet::new();
-        s.arena.each_atom(t, &mut |a| match a {
-            Atom::Counter(_) => {}
-            Atom::Symbol(n) => {
-                let of = stands_for.iter().find(|(t, _)| *s.arena.node(**t) == Node::Atom(Atom::Symbol(n)));
-                of.iter().for_each(|(_, t)| {
-                    s.arena.each_atom(**t, &mut |a| {
-                        list.insert(a);
-                    })
-                });
-            }
-            a => drop(list.insert(a)),
-        });
-        list
-    };
-    for (i, (x, a)) in names.order.iter().enumerate() {
-        for (y, b) in &names.order[i + 1..] {
-            // The quotient and the remainder of a size are any.
-            let parts = residues::FIRST..super::thresholds::FIRST;
-            let split = |t: Term| matches!(s.arena.node(t), Node::Atom(Atom::Symbol(n)) if parts.contains(n));
-            if !(reads(*x).is_disjoint(&reads(*y)) || split(*x) && split(*y)) {
-                related = related.or(Some(format!("`{a}` and `{b}` depend on the same arguments")));
-            }
-        }
-    }
+    let mut related = super::related::related(&mut s.arena, &names, &stands_for);
     // One word that several readers could take for two.
     if let Some(line) = uniform.filter(|_| super::uniform::words(&s.arena, names.order.iter().map(|(t, _)| *t)) > 1) {
         related = Some(format!("data that decide at line {line} are taken to be the same in each iteration"));
@@ -288,6 +264,7 @@ fn program(
         launches,
         cut,
         program,
+        capped,
         assumptions: s.assumed.into_iter().collect(),
         free,
         meaning,

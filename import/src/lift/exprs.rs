@@ -68,6 +68,9 @@ impl Names {
         if self.symbols.contains_key(&t) {
             return Some(self.symbol(t, String::new()));
         }
+        if let Some(p) = opposite(a, t).and_then(|t| self.symbols.get(&t)) {
+            return Some(Expr::unary(Unary::Not, Expr::Param(*p)));
+        }
         if self.is_leaf(a, t) {
             let name = leaf_name(a, t);
             return Some(self.symbol(t, name));
@@ -139,6 +142,14 @@ impl Names {
             _ => launch && any,
         }
     }
+}
+
+/// The comparison that holds where a comparison does not.
+pub(super) fn opposite(a: &mut Arena, c: Term) -> Option<Term> {
+    let Node::Op(Op::Ge, args) = a.node(c).clone() else { return None };
+    let negative = a.scale(args[0], -1);
+    let less = a.plus(negative, -1);
+    Some(a.ge(less))
 }
 
 /// A constant and multiples of expressions; `None` if an expression is missing.

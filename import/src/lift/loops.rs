@@ -52,7 +52,7 @@ impl Walk<'_, '_> {
         let (before, open) = (self.history, self.open);
         let (wrote, stored) = (self.wrote, self.stored(l));
         // First pass: an iteration as a function of the values that the previous one left.
-        let (stop, exits) = loop {
+        let (stop, exits, silent) = loop {
             for r in &changed {
                 let Some(old) = &entry_regs[*r as usize] else { continue };
                 self.regs[*r as usize] = Some(match old {
@@ -64,9 +64,9 @@ impl Walk<'_, '_> {
             }
             self.remember((first_at, 0, 0));
             self.wrote = wrote || stored;
-            let (stop, _, exits) = self.iteration(l, true)?;
+            let (stop, nodes, exits) = self.iteration(l, true)?;
             if !self.widened(&changed, &mut entry_regs) {
-                break (stop, exits);
+                break (stop, exits, nodes.is_empty());
             }
             // Again, with a value of each lane for registers that only some lanes change.
             self.regs = entry_regs.clone();
@@ -109,6 +109,12 @@ impl Walk<'_, '_> {
         let solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
         let stays: Vec<Term> = exits.iter().map(|e| e.stay).collect();
         self.bound_counter(header as u32, &entry_regs, &solved, &stays);
+        if let Some(to) = self.computed(l, (&changed, &entry_regs), (&exits, &solved), silent) {
+            self.facts = entry_facts;
+            self.lanes = lanes;
+            self.wrote = wrote;
+            return Ok(Stop::At(to));
+        }
         // Second pass: the same with values as functions of the iteration.
         self.regs = entry_regs.clone();
         for (r, v) in &solved.values {

@@ -6,10 +6,12 @@ mod atomics;
 mod barriers;
 mod build;
 mod calls;
+mod capped;
 mod cases;
 mod choice;
 mod close;
 mod clusters;
+mod computed;
 mod copies;
 mod counters;
 mod data;
@@ -31,13 +33,16 @@ mod loops;
 mod mailbox;
 mod masks;
 mod merge;
+mod nests;
 mod objects;
 mod optional;
 mod outcomes;
 mod peek;
+mod positive;
 mod possible;
 mod pressure;
 mod regions;
+mod related;
 mod remainders;
 mod reroll;
 mod reset;
@@ -77,6 +82,7 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Module};
 use crate::symbolic::{Arena, Facts, Place};
 
+pub use capped::Capped;
 use cases::{Cases, Outcome, Wanted};
 use clusters::cluster;
 pub use clusters::lift;
@@ -116,6 +122,8 @@ pub struct Lifted {
     pub assumptions: Vec<(String, u32)>,
     /// Symbols for which both values are checked.
     pub free: Vec<Free>,
+    /// Symbols of which every value is checked, as large values are one.
+    pub capped: Vec<Capped>,
     /// Symbols and what they stand for.
     pub meaning: Vec<(String, String)>,
     /// Symbols that are computed from the same arguments, so that some combinations of their values are impossible. A
@@ -148,16 +156,20 @@ impl Lifted {
         self.launches.iter().filter_map(given).chain(others).collect()
     }
 
-    /// One program for each combination of outcomes of the free conditions, in each case. Equal programs stand once: in a
-    /// branch that is not taken, other conditions do not matter.
+    /// One program for each combination of outcomes of the free conditions and values of the capped symbols, in each case.
+    /// Equal programs stand once: in a branch that is not taken, other conditions do not matter.
     pub fn variants(&self) -> Vec<Program> {
         let mut list: Vec<Program> = Vec::new();
-        for bits in 0..1u32 << self.free.len() {
-            let value = |i: usize| (bits >> i & 1) as i64;
-            let names = |f: &Free| self.program.symbols[f.symbol as usize].name.as_str();
-            let values: Vec<(&str, i64)> = self.free.iter().enumerate().map(|(i, f)| (names(f), value(i))).collect();
-            let kept = (0..self.program.symbols.len() as ParamId).filter(|p| !self.free.iter().any(|f| f.symbol == *p));
-            let kept = kept.collect();
+        let free = self.free.iter().map(|f| (f.symbol, 1));
+        let symbols: Vec<(ParamId, i64)> = free.chain(self.capped.iter().map(|c| (c.symbol, c.last))).collect();
+        let kept = (0..self.program.symbols.len() as ParamId).filter(|p| symbols.iter().all(|(s, _)| s != p));
+        let kept = kept.collect();
+        for mut n in 0..symbols.iter().map(|(_, last)| last + 1).product() {
+            let mut values = Vec::new();
+            for (symbol, last) in &symbols {
+                values.push((self.program.symbols[*symbol as usize].name.as_str(), n % (last + 1)));
+                n /= last + 1;
+            }
             let Some(next) = self.program.with(&values).map(|p| p.bind_all_but(&kept)) else { continue };
             let same = |p: &Program| Program { params: next.params.clone(), ..p.clone() } == next;
             if !list.iter().any(|p| p.code == next.code && same(p)) {

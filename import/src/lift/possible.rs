@@ -13,8 +13,8 @@ const TRIED: u64 = 4000;
 /// Launches kept.
 const KEPT: usize = 48;
 
-/// The largest trip count of a launch that is kept.
-const MOST: i64 = 9;
+/// The largest trip count of a launch that is kept, and the largest where no launch has fewer iterations.
+const MOST: [i64; 2] = [9, 40];
 
 /// Values of arguments that are tried.
 const VALUES: [i64; 32] = [
@@ -24,16 +24,30 @@ const VALUES: [i64; 32] = [
 
 /// Values of all symbols, one list per launch. `original` has the term that a symbol stands for.
 pub(super) fn launches(a: &mut Arena, symbols: &[Term], original: &FxHashMap<Term, Term>) -> Vec<Vec<i64>> {
+    let [few, most] = MOST;
+    match small(a, symbols, original, (few, TRIED)) {
+        list if list.is_empty() => small(a, symbols, original, (most, TRIED / 8)),
+        list => list,
+    }
+}
+
+/// The launches among those tried in which no symbol is greater than `most`.
+fn small(
+    a: &mut Arena,
+    symbols: &[Term],
+    original: &FxHashMap<Term, Term>,
+    (most, tried): (i64, u64),
+) -> Vec<Vec<i64>> {
     let terms: Vec<Term> = symbols.iter().map(|t| original.get(t).copied().unwrap_or(*t)).collect();
     let mut found = BTreeSet::new();
     let mut seed = 0x9e37_79b9_7f4a_7c15u64;
-    for _ in 0..TRIED {
+    for _ in 0..tried {
         if found.len() == KEPT {
             break;
         }
-        let mut launch = Launch { values: FxHashMap::default(), seed: &mut seed, original };
+        let mut launch = Launch { values: FxHashMap::default(), seed: &mut seed, original, most };
         let list: Option<Vec<i64>> = terms.iter().map(|t| launch.value(a, *t)).collect();
-        if let Some(list) = list.filter(|l| l.iter().all(|v| *v <= MOST)) {
+        if let Some(list) = list.filter(|l| l.iter().all(|v| *v <= most)) {
             found.insert(list.into_iter().map(|v| v.max(0)).collect::<Vec<_>>());
         }
     }
@@ -48,6 +62,8 @@ struct Launch<'l> {
     values: FxHashMap<Term, i64>,
     seed: &'l mut u64,
     original: &'l FxHashMap<Term, Term>,
+    /// The largest trip count.
+    most: i64,
 }
 
 impl Launch<'_> {
@@ -85,7 +101,7 @@ impl Launch<'_> {
                         break n;
                     }
                     n += 1;
-                    if n > MOST {
+                    if n > self.most {
                         return None;
                     }
                 }

@@ -26,7 +26,7 @@ pub(super) struct Word {
 }
 
 /// Where functions of values of the launch are placed there.
-const FUNCTIONS: i64 = 1 << 58;
+pub(super) const FUNCTIONS: i64 = 1 << 58;
 
 impl Walk<'_, '_> {
     /// Adds an operation to the history of the warp's waits.

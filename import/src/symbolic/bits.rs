@@ -80,7 +80,7 @@ impl Arena {
         if self.disjoint(a, b) || self.disjoint(b, a) {
             return self.add(a, b);
         }
-        if let Some(t) = self.on_low_bits(a, b, |x, y| x ^ y) {
+        if let Some(t) = self.on_low_bits(a, b, |x, y| x ^ y).or_else(|| self.flipped(a, b)) {
             return t;
         }
         let bit = |s: &Self, t: Term| s.is_boolean(t);
@@ -150,6 +150,24 @@ impl Arena {
         Some(all)
     }
 
+    /// The exclusive or with a constant that flips all bits that may vary, or none of them: `bit * 8192 ^ 24576` is
+    /// `24576 - bit * 8192`.
+    fn flipped(&mut self, a: Term, b: Term) -> Option<Term> {
+        let (x, v) = self.constant(b).map(|v| (a, v)).or_else(|| Some((b, self.constant(a)?)))?;
+        let (known, more) = self.bits_of(x)?;
+        if v < 0 || self.is_boolean(x) {
+            return None;
+        }
+        match v & more {
+            0 => Some(self.plus(x, (known ^ v) - known)),
+            all if all == more => {
+                let negative = self.scale(x, -1);
+                Some(self.plus(negative, known + more + ((known ^ v) & !more)))
+            }
+            _ => None,
+        }
+    }
+
     /// One side is a multiple of 2^s and a known number below it, the other a known number below 2^s.
     fn on_low_bits(&mut self, a: Term, b: Term, f: impl Fn(i64, i64) -> i64) -> Option<Term> {
         for (x, y) in [(a, b), (b, a)] {
@@ -160,5 +178,36 @@ impl Arena {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbolic::Atom;
+
+    #[test]
+    fn a_constant_flips_all_bits_that_vary_or_none() {
+        let mut a = Arena::default();
+        let n = a.atom(Atom::Param(0, 0));
+        let two = a.int(2);
+        let bit = a.rem(n, two);
+        let four = a.int(4);
+        let both = a.rem(n, four);
+        for (t, v) in [(bit, 8192), (bit, 24), (both, 16), (both, 3), (both, 19)] {
+            let shifted = a.scale(t, 8);
+            let x = a.plus(shifted, 4096);
+            let c = a.int(v * 8);
+            let flipped = a.xor(x, c);
+            assert!(!matches!(a.node(flipped), Node::Op(Op::Xor, _)), "{v}");
+            for i in 0..8 {
+                let mut at = |t: Term| a.value(t, &|_| Some(i));
+                assert_eq!(at(flipped), at(x).map(|x| x ^ (v * 8)), "{v} at {i}");
+            }
+        }
+        // One bit of two.
+        let c = a.int(1);
+        let t = a.xor(both, c);
+        assert!(matches!(a.node(t), Node::Op(Op::Xor, _)));
     }
 }

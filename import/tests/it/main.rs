@@ -4,6 +4,7 @@ mod calls;
 mod choices;
 mod common;
 mod corpus;
+mod counts;
 mod damage;
 mod damaged;
 mod families;

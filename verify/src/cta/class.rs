@@ -7,7 +7,7 @@ use warpline_sim::ir::{Loop, Program};
 
 use crate::certificate::{DecidedCell, TripRegion};
 use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids, uneven_launches};
-use crate::cta::class_run::ClassRun;
+use crate::cta::class_run::{ClassRun, Line};
 use crate::cta::many_turns::{FEW_TRIPS, later_turns, many_turns};
 use crate::execution::canonical::{Job, Landing};
 use crate::induction::carry_over::{Failure, OTHER_GRID, Region};
@@ -130,13 +130,9 @@ fn sequential_loops(
     let all: Vec<(i64, i64)> = (0..upto.0).flat_map(|n| (0..upto.1).map(move |t| (n, t))).collect();
     let other_grid = all.iter().any(|(n, t)| both(*n, *t).is_some_and(|prog| !run.has_given_grid(&prog)));
     let found = if other_grid { Err(OTHER_GRID.into()) } else { found };
-    let of = |&(n, t): &(i64, i64)| {
-        let prog = both(n, t).filter(|prog| run.has_given_grid(prog))?;
-        Some((Place { trips: Some(n), turns: Some(t), jobs: None }, prog))
-    };
-    for few in all.chunks(SIDE_BY_SIDE) {
-        for (place, prog, case) in run.cases(few, of) {
-            run.taken_case(v, &prog, case, place, class)?;
+    for few in (0..upto.0).collect::<Vec<i64>>().chunks(SIDE_BY_SIDE) {
+        for line in lines_along(run, both, few, upto.1) {
+            run.taken_line(v, &line, class)?;
         }
     }
     let why = match found {
@@ -155,6 +151,16 @@ fn sequential_loops(
     let left = regions(run, at, class, v, (0, SHORT))?;
     let why = format!("not all trip counts of two consecutive loops were decided ({why})");
     Ok(Reach::Only(Some((0, left.map(|left| left.0))), why))
+}
+
+/// Base cases of some iterations of the first loop, each with all numbers of iterations of the second one below a number.
+/// Those of one line are the same run up to the second loop.
+fn lines_along(run: &ClassRun<'_>, at: AtTurns<'_>, few: &[i64], below: i64) -> Vec<Line> {
+    let line = |n: &i64| {
+        let of = |t: i64| Some((t, at(*n, t).filter(|prog| run.has_given_grid(prog))?));
+        run.line(*n, (0..below).filter_map(of).collect())
+    };
+    few.par_iter().map(line).collect()
 }
 
 /// Decides all trip counts and outer iterations for all CTAs of a kernel that shares its jobs evenly. An error without

@@ -8,6 +8,7 @@ use warpline_sim::protocol::{Placement, Rules, may_rotate};
 
 use crate::budget::Budget;
 use crate::execution::canonical::{self, Job, Landing, RunResult};
+use crate::execution::shared;
 use crate::induction::jobs::any_length::Lengths;
 use crate::prove::Stop;
 use crate::{Options, Place, Verdict, take};
@@ -162,6 +163,24 @@ impl<'a> ClassRun<'a> {
         }
     }
 
+    /// Base cases of a trip count of the main loop, in a table of forms of their own: kernels that differ in the trip count
+    /// of another loop. They run together while they make the same steps.
+    pub(super) fn line(&self, trips: i64, of: Vec<(i64, Program)>) -> Line {
+        let place = self.place.as_ref().map(|place| Arc::new(place.afresh()));
+        let jobs: Vec<Job<'_>> = of.iter().map(|(_, prog)| Job { place: place.as_ref(), ..self.job(prog) }).collect();
+        let seen = shared::runs(&jobs);
+        Line { trips, cases: of.into_iter().zip(seen).map(|((t, prog), seen)| (t, prog, seen)).collect(), place }
+    }
+
+    /// Takes over what a line of base cases showed.
+    pub(super) fn taken_line(&self, v: &mut Verdict, line: &Line, class: &str) -> Result<(), Stop> {
+        for (t, prog, seen) in &line.cases {
+            take(v, prog, seen, Place { trips: Some(line.trips), turns: Some(*t), jobs: None }, class)?;
+        }
+        self.adopt(line.place.as_ref());
+        if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
+    }
+
     /// Adds the result of a base case to the verdict, or reports that the run does not stand for the whole cell.
     pub(super) fn taken(
         &self,
@@ -174,6 +193,14 @@ impl<'a> ClassRun<'a> {
         take(v, prog, seen, place, class)?;
         if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
     }
+}
+
+/// Base cases of one trip count of the main loop.
+pub(super) struct Line {
+    trips: i64,
+    /// Iterations of the other loop, with the kernel and its run.
+    cases: Vec<(i64, Program, RunResult)>,
+    place: Option<Arc<Placement>>,
 }
 
 /// What a base case showed, and what it learned of its cell.

@@ -16,7 +16,7 @@ use crate::symbolic::{Atom, Term};
 
 use super::Free;
 use super::build::{FIRST, Plan};
-use super::exprs::{Names, rounded_down};
+use super::exprs::{Names, opposite, rounded_down};
 use super::merge::{Merged, MergedKind, Set};
 use super::shared::Shared;
 
@@ -225,6 +225,11 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
 
     /// A symbol for a condition over the launch, both outcomes of which are tried.
     fn free_symbol(&mut self, at: usize, c: Term) -> Expr {
+        if let Some(opposite) = opposite(&mut self.s.arena, c)
+            && self.names.symbols.contains_key(&opposite)
+        {
+            return Expr::unary(warpline_sim::ir::Unary::Not, self.free_symbol(at, opposite));
+        }
         let line = self.s.entry.code[at].line;
         let e = self.names.symbol(c, format!("cond_{line}"));
         if let Expr::Param(symbol) = e

@@ -1,0 +1,103 @@
+//! Loops that only compute, such as a binary search for the sequence of a tile.
+//!
+//! ```text
+//!   while left < right:                      left = f(left before, right before, tile, array)
+//!     mid = (left + right) / 2         =>    right = g(left before, right before, tile, array)
+//!     if array[mid] <= tile: left = mid + 1
+//!     else: right = mid
+//! ```
+//!
+//! If how often such a loop runs depends on what its iterations compute, the trip count has no closed form. The loop is
+//! then a function without a meaning: what it leaves in a register depends on what it reads, and equal values give equal
+//! results. The loop has no operation, so its trip count does not matter, if it ends.
+
+use crate::flow::{BlockId, Ending, ending};
+use crate::ptx::{Arg, Inst, Reg};
+use crate::symbolic::{Atom, Op, Term};
+
+use super::exits::Exit;
+use super::loops::Solved;
+use super::slice::{acts, only_global, reads, writes};
+use super::tree::Val;
+use super::walk::Walk;
+use super::words::FUNCTIONS;
+
+/// Whether equal operands give equal results, in every warp and lane.
+fn is_function(i: &Inst) -> bool {
+    match i.op.as_str() {
+        "ld" | "ldu" => {
+            !["volatile", "acquire", "relaxed", "local", "mmio"].iter().any(|m| i.has(m))
+                && ["global", "const", "param"].iter().any(|m| i.has(m))
+        }
+        "call" | "activemask" | "shfl" | "vote" | "redux" | "match" | "suld" | "mapa" | "isspacep" | "brx" => false,
+        _ => !acts(i) || only_global(i),
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Sets the registers behind a loop that only computes and has no trip count, and returns the block there.
+    /// `nodes` are those of an iteration, `entry` has the registers before the loop.
+    pub(super) fn computed(
+        &mut self,
+        l: usize,
+        (changed, entry): (&[Reg], &[Option<Val>]),
+        (exits, solved): (&[Exit], &Solved),
+        empty: bool,
+    ) -> Option<BlockId> {
+        let flow = self.s.flow;
+        let own: Vec<u32> = solved.vars.iter().map(|v| v.var).collect();
+        let to = exits.first()?.to;
+        let header = flow.loops[l].header as u32;
+        // Registers with a closed form do not depend on what an iteration computes.
+        let is_own = |t: Term| self.s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if own.contains(&v)));
+        let follows = |r: Reg| solved.values.get(&r).is_some_and(|v| (0..32).any(|lane| is_own(v.at(lane))));
+        let by_results =
+            |t: Term| self.s.arena.mentions(t, |a| matches!(a, Atom::Carried(h, r, _) if h == header && follows(r)));
+        let inside = self.frames.iter().all(|f| flow.loops[f.index].body[to]);
+        let silent = empty && exits.iter().all(|e| e.to == to && e.tail.is_empty() && !self.opaque(e.stay));
+        if !silent || !inside || !exits.iter().any(|e| by_results(e.stay)) {
+            return None;
+        }
+        let blocks = flow.blocks.iter().enumerate().filter(|(b, _)| flow.loops[l].body[*b]);
+        let code: Vec<&Inst> = blocks.flat_map(|(_, b)| &self.s.entry.code[b.first..b.end]).collect();
+        // What the loop reads: registers, and special registers.
+        let (mut regs, mut names) = (changed.to_vec(), Vec::new());
+        for i in code {
+            let mut needed = matches!(ending(i), Ending::Branch | Ending::Exit);
+            writes(i, &mut |r| needed |= self.s.need[r as usize]);
+            if !is_function(i) && (needed || acts(i)) {
+                return None;
+            }
+            if !needed || i.has("param") {
+                continue;
+            }
+            reads(i, &mut |r| regs.push(r));
+            names.extend(i.args.iter().filter(|a| matches!(a, Arg::Name(_))));
+        }
+        regs.retain(|r| self.s.need[*r as usize]);
+        regs.sort_unstable();
+        regs.dedup();
+        let mut read = Vec::new();
+        for v in regs.iter().filter_map(|r| entry[*r as usize].clone()) {
+            read.push(v.uniform(self.lanes)?);
+        }
+        for name in names {
+            let v = self.operand(name).ok()?;
+            read.push(v.uniform(self.lanes)?);
+        }
+        if read.iter().any(|t| self.opaque(*t)) {
+            return None;
+        }
+        let at = flow.blocks[flow.loops[l].header].first;
+        self.s.assume(self.inst(at).line, "a loop that a value in memory ends is left at some time");
+        self.regs = entry.to_vec();
+        for r in changed {
+            let next = self.s.functions.len() as i64;
+            let id = *self.s.functions.entry((format!("register {r} behind a loop"), Some(at))).or_insert(next);
+            let mut args = vec![self.s.arena.int(FUNCTIONS + id)];
+            args.extend(&read);
+            self.regs[*r as usize] = Some(Val::Uni(self.s.arena.op(Op::Load, &args)));
+        }
+        Some(to)
+    }
+}

@@ -1,0 +1,135 @@
+//! Trip counts that are no sums of arguments. Each kernel is proved, and a variant with one change is not.
+
+/// The verdict on a kernel of two warps. `%rd1` is an array, `%r10` and `%r11` are sizes, `%r5` is the address of a thread's
+/// word and `%r6` that of a thread of the other warp.
+fn verdict(body: &str) -> String {
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1, \
+         .param .u32 k_param_2)\n.reqntid 64\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<64>;\n\t.reg .b64 %rd<16>;\n\
+         \t.shared .align 128 .b8 data[256];\n\tld.param.u64 %rd1, [k_param_0];\n\tld.param.u32 %r10, [k_param_1];\n\
+         \tld.param.u32 %r11, [k_param_2];\n\tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, data;\n\tshl.b32 %r4, %r1, 2;\n\
+         \tadd.s32 %r5, %r2, %r4;\n\txor.b32 %r6, %r4, 128;\n\tadd.s32 %r6, %r2, %r6;\n{body}\tret;\n}}\n"
+    );
+    crate::common::verdict_on(&text)
+}
+
+/// Warps exchange words.
+fn exchange(last: &str) -> String {
+    format!("\tst.shared.b32 [%r5], %r1;\n\tbar.sync 0;\n\tld.shared.b32 %r13, [%r6];\n{last}")
+}
+
+/// A loop of `count` iterations.
+fn repeated(label: &str, (counter, count): (&str, &str), body: &str) -> String {
+    format!(
+        "\tsetp.lt.s32 %p2, {count}, 1;\n\t@%p2 bra ${label}E;\n\tmov.b32 {counter}, 0;\n${label}:\n{body}\
+         \tadd.s32 {counter}, {counter}, 1;\n\tsetp.lt.s32 %p3, {counter}, {count};\n\t@%p3 bra ${label};\n${label}E:\n"
+    )
+}
+
+const BAR: &str = "\tbar.sync 0;\n";
+
+/// A binary search decides the trip count: the sequence of a tile.
+#[test]
+fn a_search_is_a_function_of_what_it_reads() {
+    let body = |first: &str, last: &str| {
+        let search = format!(
+            "\t{first};\n\tmov.b32 %r21, %r10;\n\tsetp.ge.s32 %p4, %r20, %r21;\n\t@%p4 bra $F;\n\
+             $S:\n\tadd.s32 %r22, %r20, %r21;\n\tshr.s32 %r23, %r22, 1;\n\tmad.wide.s32 %rd2, %r23, 4, %rd1;\n\
+             \tld.global.b32 %r24, [%rd2];\n\tmov.u32 %r26, %ctaid.x;\n\tsetp.gt.s32 %p5, %r24, %r26;\n\
+             \tselp.b32 %r21, %r23, %r21, %p5;\n\tadd.s32 %r25, %r23, 1;\n\tselp.b32 %r20, %r20, %r25, %p5;\n\
+             \tsetp.lt.s32 %p6, %r20, %r21;\n\t@%p6 bra $S;\n$F:\n"
+        );
+        search + &repeated("L", ("%r12", "%r20"), &exchange(last))
+    };
+    assert_eq!(verdict(&body("mov.b32 %r20, 0", BAR)), "proved\t");
+    let raced = verdict(&body("mov.b32 %r20, 0", ""));
+    assert!(raced.starts_with("violated"), "{raced}");
+    // Both warps search from their own place.
+    let apart = verdict(&body("shr.u32 %r20, %r1, 5", BAR));
+    assert!(!apart.starts_with("proved"), "{apart}");
+}
+
+#[test]
+fn three_loops_with_nothing_between_are_one() {
+    let body = |last: &str| {
+        let inner = repeated("L", ("%r12", "%r10"), &exchange(last));
+        let rows = repeated("M", ("%r14", "%r11"), &inner);
+        let loads = "\tld.param.u32 %r30, [k_param_0];\n";
+        format!("{loads}{}", repeated("N", ("%r15", "%r30"), &rows))
+    };
+    assert_eq!(verdict(&body(BAR)), "proved\t");
+    let raced = verdict(&body(""));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
+/// A loop over the counter of an outer one is no part of it.
+#[test]
+fn a_loop_that_reads_an_outer_counter_stays() {
+    let guarded = |last: &str| {
+        let inner = format!("\tsetp.eq.s32 %p4, %r14, 5;\n\t@%p4 bra $K;\n{BAR}$K:\n{}", exchange(last));
+        let rows = repeated("M", ("%r14", "%r11"), &repeated("L", ("%r12", "%r10"), &inner));
+        repeated("N", ("%r15", "%r10"), &rows)
+    };
+    let raced = verdict(&guarded(""));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
+/// The last chunk of a sequence has fewer steps.
+#[test]
+fn a_count_that_is_capped_has_every_value() {
+    let body = |last: &str| {
+        let steps = "\tmin.s32 %r20, %r10, 7;\n";
+        // The fifth iteration only.
+        let inner = format!("{}\tsetp.eq.s32 %p4, %r12, 4;\n\t@%p4 bra $K;\n{BAR}$K:\n", exchange(last));
+        format!("{steps}{}", repeated("L", ("%r12", "%r20"), &inner))
+    };
+    assert_eq!(verdict(&body(BAR)), "proved\t");
+    let raced = verdict(&body(""));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
+/// Whether one size is positive, asked in two ways.
+#[test]
+fn a_comparison_and_its_opposite_are_one_condition() {
+    let body = |least: &str| {
+        format!(
+            "\tadd.s32 %r20, %r10, %r11;\n\tst.shared.b32 [%r5], %r1;\n\tsetp.lt.s32 %p4, %r20, 1;\n\t@%p4 bra $A;\n{BAR}\
+             $A:\n\tsetp.ge.s32 %p5, %r20, {least};\n\t@%p5 bra $B;\n{BAR}$B:\n\tld.shared.b32 %r13, [%r6];\n"
+        )
+    };
+    assert_eq!(verdict(&body("1")), "proved\t");
+    let raced = verdict(&body("0"));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
+/// A loop over the rows of a sequence that a tile covers, and a comparison with the number of all rows.
+#[test]
+fn a_comparison_tells_whether_a_loop_has_an_iteration() {
+    let body = |least: &str| {
+        let count = "\tmov.u32 %r20, %ctaid.y;\n\tshl.b32 %r21, %r20, 6;\n\tadd.s32 %r21, %r21, 64;\n\
+                     \tmin.s32 %r22, %r21, %r10;\n\tadd.s32 %r23, %r22, 15;\n\tshr.s32 %r24, %r23, 4;\n\
+                     \tst.shared.b32 [%r5], %r1;\n";
+        let other =
+            format!("\tsetp.ge.s32 %p4, %r10, {least};\n\t@%p4 bra $A;\n{BAR}$A:\n\tld.shared.b32 %r13, [%r6];\n");
+        format!("{count}{}{other}", repeated("L", ("%r12", "%r24"), BAR))
+    };
+    assert_eq!(verdict(&body("1")), "proved\t");
+    let raced = verdict(&body("0"));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
+/// Causal attention: the rows behind a tile, and a comparison of all rows with the end of the tile.
+#[test]
+fn a_comparison_of_a_dividend_is_one_of_its_quotient() {
+    let body = |most: &str| {
+        let count = "\tmov.u32 %r20, %ctaid.x;\n\tshl.b32 %r21, %r20, 2;\n\tshr.u32 %r22, %r10, 5;\n\tsub.s32 %r23, %r22, %r21;\n\
+                     \tshl.b32 %r24, %r20, 7;\n\tsub.s32 %r25, %r10, %r24;\n\tst.shared.b32 [%r5], %r1;\n";
+        // The loop has no iteration where less than a block is left.
+        let other =
+            format!("\tsetp.gt.s32 %p4, %r25, {most};\n\t@%p4 bra $A;\n{BAR}$A:\n\tld.shared.b32 %r13, [%r6];\n");
+        format!("{count}{}{other}", repeated("L", ("%r12", "%r23"), BAR))
+    };
+    assert_eq!(verdict(&body("31")), "proved\t");
+    let raced = verdict(&body("-1"));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
