@@ -3,7 +3,7 @@
     python3 kernels.py compile DIR LIST SHARD SHARDS   # fills Triton's cache; several at a time
     ncu --clock-control none --cache-control all -k regex:^k_ --csv --page raw --metrics M python3 kernels.py run DIR LIST > DIR/ncu.csv
 
-LIST is `first` (below) or `second` (kernels_second.py). A pattern after LIST selects configurations by their names. `run` launches every
+LIST is `first` (below), `second`, `third` or `waves` (kernels_second.py and so on). A pattern after LIST selects configurations by their names. `run` launches every
 configuration once and writes DIR/rows.jsonl, one launch a line in the order of the profiler's rows, DIR/ptx and DIR/cubin.
 M is sm__cycles_elapsed.max,gpu__time_duration.sum,lts__t_sector_hit_rate.pct,dram__bytes_read.sum,dram__bytes_write.sum,
 smsp__inst_executed.sum.
@@ -51,6 +51,8 @@ import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 import kernels_second
+import kernels_third
+import kernels_waves
 
 BF16, F16, F32, F8 = torch.bfloat16, torch.float16, torch.float32, torch.float8_e4m3fn
 
@@ -400,14 +402,17 @@ def first():
         yield lambda n=n, b=b, w=w: add(n, b, w)
 
 
-def second():
+def listed(module):
+    """The configurations of a list in a file of its own."""
     makers = {"product": product, "attention": attention, "decode": decode, "rows": rows, "add": add}
-    for maker, args, keywords in kernels_second.configurations():
+    for maker, args, keywords in module.configurations():
         yield lambda maker=maker, args=args, keywords=keywords: makers[maker](*args, **keywords)
 
 
 def main():
-    action, folder, configurations = sys.argv[1], sys.argv[2], {"first": first, "second": second}[sys.argv[3]]
+    lists = {"second": kernels_second, "third": kernels_third, "waves": kernels_waves}
+    action, folder = sys.argv[1], sys.argv[2]
+    configurations = first if sys.argv[3] == "first" else lambda: listed(lists[sys.argv[3]])
     shard, shards = (int(sys.argv[4]), int(sys.argv[5])) if action == "compile" else (0, 1)
     wanted = re.compile(sys.argv[4] if action == "run" and len(sys.argv) > 4 else "")
     for part in ("/ptx", "/cubin"):

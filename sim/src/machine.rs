@@ -281,6 +281,8 @@ pub const KEYS: &[Key] = &[
     key("mma.warp_latency", "cycles", "latency of one warp-level matrix instruction"),
     key("mma.warp_beside", "cycles", "time of the matrix unit that another instruction of its scheduler takes"),
     key("wgmma.latency", "cycles", "wgmma.commit to the wait's return, beyond the last interval"),
+    key("wgmma.arithmetic", "fraction", "rate of arithmetic of other warps while wgmma works, of that without"),
+    key("wgmma.special", "fraction", "rate of special functions of other warps while wgmma works, of that without"),
     key("umma.latency", "cycles", "tcgen05: commit to the mbarrier, beyond the last interval, one CTA"),
     key("umma.pair_latency", "cycles", "tcgen05: commit to the mbarrier, beyond the last interval, a pair of CTAs"),
     key("tmem.ld_bytes_per_clk", "bytes/cycle", "tcgen05.ld bandwidth of a core"),

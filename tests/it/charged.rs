@@ -149,3 +149,30 @@ fn what_all_ctas_load_stays_in_the_cache_of_a_core() {
     let (small, large) = (hits(1024), hits(65536));
     assert!(2.0 * small < large, "{small} and {large}");
 }
+
+/// Arithmetic of other warps is slow while a product works, as calibrate/probes/arith.cu measured.
+#[test]
+fn arithmetic_beside_products_is_slow() {
+    let dir = TempDir::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../calibrate/data/h100_kernels_waves");
+    let file = format!("{data}/attention_1536x22x64_128x64_w8_s3.ptx.gz");
+    let rows = std::fs::read_to_string(format!("{data}/rows.jsonl")).expect("the rows are there");
+    let row = rows.lines().find(|l| l.contains("attention_1536x22x64_128x64_w8_s3")).expect("the kernel has a row");
+    let row: serde_json::Value = serde_json::from_str(row).expect("JSON");
+    let launch = dir.write("l.json", row["launch"].to_string());
+    let machine = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../models/h100.toml"));
+    let machine = machine.expect("the file is there");
+    let alone: String = machine
+        .lines()
+        .filter(|l| !l.starts_with("arithmetic =") && !l.starts_with("special ="))
+        .map(|l| format!("{l}\n"))
+        .collect();
+    let alone = dir.write("alone.toml", alone);
+    let cycles = |machine: &str| {
+        let said = warpline(&["run", &file, "--launch", &launch, "--machine", machine, "--json"]);
+        let report: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+        report["cycles"].as_f64().expect("a number")
+    };
+    let (both, without) = (cycles("h100"), cycles(&alone));
+    assert!(both > without * 1.02, "{both} and {without}");
+}

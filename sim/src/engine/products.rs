@@ -40,10 +40,16 @@ impl Timing<'_> {
         let all = f64::from(mix.int + mix.fma + mix.special);
         core.matrix[seat.scheduler].hold(now, ticks(all * c.beside));
         let (start, mut end) = core.issue[seat.scheduler].serve(now, ticks(all * TICKS as f64));
-        let units = [(mix.int, c.int), (mix.fma, c.fma), (mix.special, c.exp)];
-        let times = units.map(|(n, each)| ticks(f64::from(n) * lanes * each));
-        for (unit, time) in core.units[seat.scheduler].iter_mut().zip(times) {
+        // Integer additions alone, such as addresses: beside a product the hardware does 0.43 a cycle of a scheduler,
+        // which is close to `alu.int_per_clk`, and 0.98 without (calibrate/data/h100_arith.csv).
+        let addresses = mix.fma + mix.special == 0;
+        let (slow, slower) = (c.wgmma_special, if addresses { 1.0 } else { c.wgmma_arithmetic });
+        let units = [(mix.int, c.int, slower), (mix.fma, c.fma, slower), (mix.special, c.exp, slow)];
+        let times = units.map(|(n, each, _)| ticks(f64::from(n) * lanes * each));
+        for ((unit, time), (.., rate)) in core.units[seat.scheduler].iter_mut().zip(times).zip(units) {
             if time > 0 {
+                let from = unit.free.max(start);
+                let time = beside(time, core.tensor.free.saturating_sub(from), rate);
                 end = end.max(unit.serve(start, time).1);
             }
         }
@@ -144,5 +150,26 @@ impl Timing<'_> {
         let b = m.n as f64 * depth;
         let a = (m.shared_bytes as f64 - b).max(0.0);
         a + groups * b
+    }
+}
+
+/// The ticks that work of `ticks` takes where a product occupies the tensor pipe for the first `busy` of them: the
+/// product's accumulators and the operands of other warps share the register file, which leaves them this rate
+/// (calibrate/probes/arith.cu).
+fn beside(ticks: u64, busy: u64, rate: f64) -> u64 {
+    let done = busy as f64 * rate;
+    if ticks as f64 <= done { (ticks as f64 / rate).ceil() as u64 } else { ticks + (busy as f64 - done).ceil() as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beside;
+
+    #[test]
+    fn arithmetic_is_slow_as_long_as_a_product_works() {
+        assert_eq!(
+            [beside(100, 0, 0.5), beside(100, 80, 0.5), beside(100, 400, 0.5), beside(100, 80, 1.0)],
+            [100, 140, 200, 100]
+        );
     }
 }
