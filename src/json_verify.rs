@@ -323,13 +323,16 @@ mod tests {
                         waits_for,
                         needs,
                     });
+                    x.lengths = vec![1, 2];
+                    v.verdict.any_length = Some(1);
                     v.verdict.notes.push(x.findings[0].clone());
                 }
                 verify(&v).expect("serializable")
             })
             .collect();
         assert_eq!(fields(&objects), documented(VERIFY));
-        let v = verified("blackwell/level2_2sm", false);
+        let mut v = verified("blackwell/level2_2sm", false);
+        v.verdict.violation.iter_mut().for_each(|x| x.lengths = vec![1]);
         let file = text(&schedule_of(&v).expect("a fault")).expect("serializable");
         assert_eq!(fields(&[file]), documented(SCHEDULE));
         let subject = warpline_api::load(&Request::named("cdna/two_step_ahead")).expect("loads");

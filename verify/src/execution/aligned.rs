@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use warpline_sim::ir::{Loop, Program, VarId};
+use warpline_sim::ir::{Instr, Loop, Program, VarId};
 use warpline_sim::protocol::{AgentId, World};
 
 /// A loop by its first instruction, with its index.
@@ -36,6 +36,9 @@ enum Waits {
 pub(crate) struct AlignedTurns {
     /// For each instruction, the outermost loop around it, and the next loop inside that one where it is aligned.
     of: Arc<[[Option<Indexed>; 2]]>,
+    /// First instructions of loops that start with an operation instead of their test: loops over jobs, with the place
+    /// between jobs (`induction::jobs::kernels`).
+    over_jobs: Arc<[u32]>,
     /// The iterations of each agent.
     now: Vec<[Option<Iteration>; 2]>,
     waits: Vec<Waits>,
@@ -50,7 +53,9 @@ impl AlignedTurns {
             [around.next().and_then(indexed), around.next().filter(|_| steps).and_then(indexed)]
         };
         let of = (0..prog.code.len()).map(|pc| of(pc as u32)).collect();
-        AlignedTurns { of, now: vec![[None; 2]; agents], waits: vec![Waits::No; agents] }
+        let marked = |head: &u32| matches!(prog.code.get(*head as usize), Some(Instr::Op { .. }));
+        let over_jobs = prog.loops.iter().filter(|l| l.var.is_some()).map(|l| l.head).filter(marked).collect();
+        AlignedTurns { of, over_jobs, now: vec![[None; 2]; agents], waits: vec![Waits::No; agents] }
     }
 
     /// Whether an agent at this instruction has started another iteration; it then waits.
@@ -75,11 +80,12 @@ impl AlignedTurns {
         self.waits.iter().map(|waits| *waits as u64)
     }
 
-    /// The index with which all agents in outer loops start an iteration together. `None` where an agent waits in an
-    /// inner loop, or is still in an earlier iteration.
+    /// The job that all agents in outer loops start together. `None` where an agent waits in an inner loop, is still in an
+    /// earlier job, or is in another outer loop.
     pub(crate) fn starts(&self) -> Option<i64> {
-        let inside = self.now.iter().zip(&self.waits).filter_map(|(now, waits)| Some((now[0]?.1, *waits)));
-        let mut starting = inside.map(|(index, waits)| (waits == Waits::Turn).then_some(index));
+        let inside = self.now.iter().zip(&self.waits).filter_map(|(now, waits)| Some((now[0]?, *waits)));
+        let starts = |head: u32, waits: Waits| waits == Waits::Turn && self.over_jobs.contains(&head);
+        let mut starting = inside.map(|((head, index), waits)| starts(head, waits).then_some(index));
         let first = starting.next()??;
         starting.all(|index| index == Some(first)).then_some(first)
     }

@@ -98,8 +98,8 @@ pub(crate) enum StepOutcome {
     AgentEnded { agent: AgentId },
     /// The oldest flight landed.
     Landed { agent: AgentId, pc: u32 },
-    /// All agents start an iteration of an outer loop. Only runs that pause there report this.
-    TurnBegins,
+    /// All agents start a job. Only runs that pause there report this.
+    JobBegins,
     /// The run has ended.
     RunEnded(RunEnd),
 }
@@ -142,7 +142,7 @@ pub(crate) struct CanonicalRun<'p> {
     budget: &'p Budget,
     landing: Landing,
     together: Option<AlignedTurns>,
-    /// Whether the run pauses where agents start an outer iteration; if so, whether it has paused there.
+    /// Whether the run pauses between jobs; if so, whether it has paused there.
     pauses: Option<bool>,
     /// The detector of livelocks.
     cycle: Option<Cycle>,
@@ -179,13 +179,13 @@ impl<'p> CanonicalRun<'p> {
         }
     }
 
-    /// The same run, pausing where agents start an outer iteration together.
+    /// The same run, pausing between jobs.
     pub(crate) fn pausing(self) -> CanonicalRun<'p> {
         CanonicalRun { pauses: Some(false), ..self }
     }
 
-    /// The index of the outer iteration that all agents start together, if they do.
-    pub(crate) fn outer_index(&self) -> Option<i64> {
+    /// The job that all agents start together, if they do.
+    pub(crate) fn next_job(&self) -> Option<i64> {
         self.together.as_ref()?.starts()
     }
 
@@ -228,9 +228,9 @@ impl<'p> CanonicalRun<'p> {
             if self.world.ended() && self.flying.is_empty() {
                 return Some(StepOutcome::RunEnded(RunEnd::Finished));
             }
-            if stuck && self.pauses == Some(false) && self.outer_index().is_some() {
+            if stuck && self.pauses == Some(false) && self.next_job().is_some() {
                 self.pauses = Some(true);
-                return Some(StepOutcome::TurnBegins);
+                return Some(StepOutcome::JobBegins);
             }
             self.pauses = self.pauses.map(|_| false);
             if stuck && !self.together.as_mut().is_some_and(AlignedTurns::go_on) {

@@ -225,7 +225,7 @@ impl<'p> Reached<'p> {
                 Some((_, why)) => break SegmentEnd::Diverged(why),
             }
             at += 1;
-            if made[0] == StepOutcome::TurnBegins {
+            if made[0] == StepOutcome::JobBegins {
                 break SegmentEnd::Reached(
                     Reached { runs, watches, parts, second, stop: StopReason::GoalMet, conditions },
                     until,
@@ -459,7 +459,7 @@ impl<'p> Segment<'p> {
                     Some(log) => log.next(run, *i),
                     None => run.next(),
                 };
-                if let StepOutcome::RunEnded(_) | StepOutcome::TurnBegins = y {
+                if let StepOutcome::RunEnded(_) | StepOutcome::JobBegins = y {
                     return None;
                 }
                 if let Some(log) = &mut log {

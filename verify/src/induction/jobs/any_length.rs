@@ -57,7 +57,11 @@ impl AnyLength {
         }
         let (least, lengths, name) = match &first.expr {
             Expr::Tape(t, _) => (0, Lengths::All, prog.tapes[*t as usize].name.clone()),
-            e => (least(prog, e)?, Lengths::Some, format!("the length of a job ({})", prog.site(varying[0].head).line)),
+            e => (
+                least(prog, e).filter(|_| numbers_from_zero(prog, &varying))?,
+                Lengths::Some,
+                format!("the length of a job ({})", prog.site(varying[0].head).line),
+            ),
         };
         let symbol = prog.symbols.len() as ParamId;
         let mut kernel = prog.clone();
@@ -90,6 +94,19 @@ impl AnyLength {
 fn over_jobs<'p>(prog: &'p Program, l: &Loop) -> Option<&'p Loop> {
     let over = prog.loops.iter().find(|o| o.head < l.head && l.end < o.end)?;
     (outermost(prog, over) && over.var.is_some() && over.bound.as_ref()?.is_launch_constant()).then_some(over)
+}
+
+/// Whether no job has a negative number.
+fn numbers_from_zero(prog: &Program, varying: &[&Loop]) -> bool {
+    let first = |l: &&Loop| {
+        let over = over_jobs(prog, l)?;
+        match prog.code.get((over.head as usize).checked_sub(1)?)? {
+            Instr::Set(_, Expr::Env(_)) => Some(()),
+            Instr::Set(_, e) => least(prog, e).filter(|n| *n >= 0).map(drop),
+            _ => None,
+        }
+    };
+    varying.iter().all(|l| first(l).is_some())
 }
 
 fn outermost(prog: &Program, l: &Loop) -> bool {

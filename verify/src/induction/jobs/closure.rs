@@ -300,7 +300,7 @@ impl<'p, 'a> Search<'p, 'a> {
                 self.to_end(ends, &then)?;
             }
             let mut goes_on = by(first.jobs + 2)?;
-            self.to_next(&mut goes_on, &then)?;
+            self.to_next(&mut goes_on, &[then.as_slice(), &[n]].concat())?;
             let next = self.class_of(state.clone(), goes_on, then)?;
             self.classes[class].next.push(next);
         }
@@ -384,7 +384,7 @@ impl<'p, 'a> Search<'p, 'a> {
         let before = cell.steps;
         loop {
             match cell.next() {
-                StepOutcome::TurnBegins => break,
+                StepOutcome::JobBegins => break,
                 StepOutcome::RunEnded(end) => return Err(self.wrong(cell, lengths, Some(end))),
                 _ => {}
             }
@@ -400,7 +400,7 @@ impl<'p, 'a> Search<'p, 'a> {
             match cell.next() {
                 StepOutcome::RunEnded(RunEnd::Finished) => break,
                 StepOutcome::RunEnded(end) => return Err(self.wrong(&cell, lengths, Some(end))),
-                StepOutcome::TurnBegins => return Err("a CTA makes more jobs than another".to_string().into()),
+                StepOutcome::JobBegins => return Err("a CTA makes more jobs than another".to_string().into()),
                 _ => {}
             }
         }
@@ -429,7 +429,10 @@ impl<'p, 'a> Search<'p, 'a> {
                     self.to_end(last, &then)?;
                 } else {
                     let mut next = by(ORDERED)?;
-                    self.to_next(&mut next, &then)?;
+                    // All of the jobs that this launch has.
+                    let all: Vec<i64> =
+                        then.iter().copied().chain(std::iter::repeat(n)).take(ORDERED as usize).collect();
+                    self.to_next(&mut next, &all)?;
                     open.push((next, then));
                 }
             }

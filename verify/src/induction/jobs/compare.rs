@@ -95,7 +95,7 @@ pub(super) fn together(runs: Reached<'_>) -> Result<Vec<CanonicalRun<'_>>, Strin
 /// Steps runs together to the next place between jobs. Their states there are equal up to a shift.
 pub(super) fn side_by_side(runs: Reached<'_>) -> Result<Vec<CanonicalRun<'_>>, String> {
     let reached = Rc::new(runs).continue_until(None, None)?;
-    if reached.stop != StopReason::GoalMet || reached.runs.iter().any(|run| run.outer_index().is_none()) {
+    if reached.stop != StopReason::GoalMet || reached.runs.iter().any(|run| run.next_job().is_none()) {
         return Err("the runs of jobs diverge".into());
     }
     if let Some(why) = reached.runs.iter().find_map(fault) {
