@@ -118,7 +118,12 @@ pub fn schedule_of(v: &Verification) -> Option<ScheduleFile> {
 
 /// The `let` that sets the outer trip count of the faulty kernel, if its value differs from its definition.
 fn lets(v: &Verification, p: &warpline_sim::ir::Program) -> BTreeMap<String, i64> {
-    let outer = v.verdict.violation.as_ref().is_some_and(|x| x.turns.or(x.jobs).is_some() || !x.lengths.is_empty());
+    let x = v.verdict.violation.as_ref();
+    if x.is_some_and(|x| !x.lengths.is_empty()) {
+        let given = &v.subject.program.lets;
+        return p.lets.iter().filter(|l| !given.contains(l)).cloned().collect();
+    }
+    let outer = x.is_some_and(|x| x.turns.or(x.jobs).is_some());
     let name = v.varied.as_ref().filter(|_| outer).and_then(|x| x.outer.as_ref()).map(|o| &o.name);
     p.lets.iter().filter(|(n, _)| Some(n) == name).cloned().collect()
 }

@@ -216,17 +216,17 @@ impl<'p, 'a> Search<'p, 'a> {
         // A launch without a job may have no CTA.
         if let Ok(none) = self.kernels.at(least, 0) {
             let mut none = cell(none);
-            self.to_next(&mut none, &[])?;
-            self.to_end(none, &[])?;
+            self.run_to_next(&mut none, &[])?;
+            self.finish(none, &[])?;
         }
         let one = self.kernels.at(least, ONE_JOB)?;
         let mut alone = start(one);
-        self.to_next(&mut alone, &[])?;
+        self.run_to_next(&mut alone, &[])?;
         let mut alone_in_cell = cell(one);
-        self.to_next(&mut alone_in_cell, &[])?;
+        self.run_to_next(&mut alone_in_cell, &[])?;
         self.one_job(&alone, &alone_in_cell)?;
         let mut cell = cell(two);
-        self.to_next(&mut cell, &[])?;
+        self.run_to_next(&mut cell, &[])?;
         self.class_of(Between::of(first, 0), cell, Vec::new())?;
         Ok(())
     }
@@ -244,8 +244,8 @@ impl<'p, 'a> Search<'p, 'a> {
         })?;
         for n in kernels.least..line.needs() {
             let mut cell = job(n)?.1;
-            self.to_next(&mut cell, &[n])?;
-            self.to_end(cell, &[n])?;
+            self.run_to_next(&mut cell, &[n])?;
+            self.finish(cell, &[n])?;
         }
         Ok(())
     }
@@ -296,11 +296,11 @@ impl<'p, 'a> Search<'p, 'a> {
             let by = |jobs| cell.continued_by(&kernels.at(n, jobs)?.own).ok_or_else(ends_elsewhere);
             if first.jobs >= ONE_JOB {
                 let mut ends = by(first.jobs + 1)?;
-                self.to_next(&mut ends, &then)?;
-                self.to_end(ends, &then)?;
+                self.run_to_next(&mut ends, &then)?;
+                self.finish(ends, &then)?;
             }
             let mut goes_on = by(first.jobs + 2)?;
-            self.to_next(&mut goes_on, &[then.as_slice(), &[n]].concat())?;
+            self.run_to_next(&mut goes_on, &[then.as_slice(), &[n]].concat())?;
             let next = self.class_of(state.clone(), goes_on, then)?;
             self.classes[class].next.push(next);
         }
@@ -380,7 +380,7 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     /// Continues a run of the cell to the place between two jobs.
-    fn to_next(&mut self, cell: &mut CanonicalRun<'p>, lengths: &[i64]) -> Result<(), Failure> {
+    fn run_to_next(&mut self, cell: &mut CanonicalRun<'p>, lengths: &[i64]) -> Result<(), Failure> {
         let before = cell.steps;
         loop {
             match cell.next() {
@@ -394,7 +394,7 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     /// Continues a run of the cell to its end, after its last job.
-    fn to_end(&mut self, mut cell: CanonicalRun<'p>, lengths: &[i64]) -> Result<(), Failure> {
+    fn finish(&mut self, mut cell: CanonicalRun<'p>, lengths: &[i64]) -> Result<(), Failure> {
         let before = cell.steps;
         loop {
             match cell.next() {
@@ -415,7 +415,7 @@ impl<'p, 'a> Search<'p, 'a> {
     fn orders(&mut self) -> Result<(), Failure> {
         let (kernels, least) = (self.kernels, self.kernels.least);
         let mut start = CanonicalRun::new(self.run.base(&kernels.at(least, ORDERED)?.own)).pausing();
-        self.to_next(&mut start, &[])?;
+        self.run_to_next(&mut start, &[])?;
         let mut open = vec![(start, Vec::new())];
         while let Some((run, lengths)) = open.pop() {
             let jobs = lengths.len() as i64;
@@ -425,14 +425,14 @@ impl<'p, 'a> Search<'p, 'a> {
                 let by = |jobs| run.continued_by(&kernels.at(n, jobs)?.own).ok_or_else(ends_elsewhere);
                 if jobs + 1 == ORDERED {
                     let mut last = by(ORDERED)?;
-                    self.to_next(&mut last, &then)?;
-                    self.to_end(last, &then)?;
+                    self.run_to_next(&mut last, &then)?;
+                    self.finish(last, &then)?;
                 } else {
                     let mut next = by(ORDERED)?;
                     // All of the jobs that this launch has.
                     let all: Vec<i64> =
                         then.iter().copied().chain(std::iter::repeat(n)).take(ORDERED as usize).collect();
-                    self.to_next(&mut next, &all)?;
+                    self.run_to_next(&mut next, &all)?;
                     open.push((next, then));
                 }
             }
