@@ -170,7 +170,11 @@ impl Program {
     /// The end of the loop whose test is at `pc`, if the values of the symbols leave this loop no iteration.
     fn empty_loop(&self, pc: usize) -> Option<Pc> {
         let l = self.loops.iter().find(|l| l.head as usize == pc && l.var.is_some())?;
-        let Instr::Set(_, from) = &self.code[pc.checked_sub(1)?] else { return None };
+        let Instr::Set(v, from) = &self.code[pc.checked_sub(1)?] else { return None };
+        // An end that is computed once is set between the index and the test.
+        if Some(*v) != l.var {
+            return None;
+        }
         let (from, to) = (self.launch_value(from)?, self.launch_value(l.bound.as_ref()?)?);
         (from >= to).then_some(l.end)
     }
@@ -258,7 +262,8 @@ impl Program {
         for l in self.loops.iter().filter(|l| l.var.is_some()) {
             let head = l.head as usize;
             let from = head.checked_sub(1).and_then(|pc| match &self.code[pc] {
-                Instr::Set(_, e) => e.constant(),
+                // An end that is computed once is set between the index and the test.
+                Instr::Set(v, e) if Some(*v) == l.var => e.constant(),
                 _ => None,
             });
             if from.zip(l.bound.as_ref().and_then(Expr::constant)).is_some_and(|(from, to)| from >= to) {
