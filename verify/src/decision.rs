@@ -75,13 +75,7 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
     if options.engine == Engine::Search || !v.holds() {
         return v;
     }
-    let as_given = |kernel: &Program| {
-        let mut v = Verdict::new();
-        if let Err(outcome) = prove::every_class(&kernel.bind(), (rules, budget), options, Place::default(), &mut v) {
-            v.outcome = outcome;
-        }
-        v
-    };
+    let as_given = |kernel: &Program| prove::as_given(kernel, (rules, budget), options);
     if v.any_length.is_none()
         && let Some(x) = run_time::fault(program, as_given)
     {
@@ -122,51 +116,7 @@ fn of_remainder(program: &Program, rules: Rules, options: Options, budget: &Budg
     {
         return v;
     }
-    let decide = |program: &Program, lengths: Option<Lengths>| {
-        with_loops(program, |given, at, trips| {
-            let fixed = match trips {
-                Some(trips) => trips.fixed().to_vec(),
-                None => induction::trip_count::fixed(program, &Default::default()),
-            };
-            let v = verify_varied(given, VariedLoops { lengths, ..at }, (rules, budget), options);
-            let apart = if v.outcome == Outcome::Proved { global_stores::apart_as_given(given) } else { None };
-            (v, fixed, trips.is_some(), apart)
-        })
-    };
-    let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
-    let of_jobs = any_length.map(|of| {
-        let mut decided = decide(&of.kernel, Some(of.lengths));
-        decided.0.any_length = Some(of.line);
-        decided.0.turns = None;
-        // A trip count of all jobs is no parameter of the kernel.
-        if let Some(x) = decided.0.violation.as_mut().filter(|x| x.lengths.is_empty()) {
-            let n = x.trips.take().unwrap_or(of.given);
-            let given = || Trips::find(&of.kernel).and_then(|trips| trips.given_turns());
-            let jobs = x.turns.take().or_else(given).unwrap_or(1);
-            x.lengths = vec![n; jobs.max(1) as usize];
-        }
-        (decided, of.lengths)
-    });
-    let settled = |v: &Verdict, lengths| match v.outcome {
-        Outcome::Proved => prove::as_given(&program.bind(), (rules, budget), options),
-        // Not every length may be one of the kernel.
-        Outcome::Violated => lengths == Lengths::All,
-        Outcome::Bounded { .. } | Outcome::GaveUp { .. } => false,
-    };
-    let (mut v, fixed, varied, apart) = match of_jobs {
-        Some((decided, lengths)) if settled(&decided.0, lengths) => decided,
-        Some((decided, _)) => {
-            let mut other = decide(program, None);
-            let more = decided.0.undecided.as_deref().or(decided.0.why());
-            if let (Outcome::Bounded { why, .. }, Some(line), Some(more)) =
-                (&mut other.0.outcome, decided.0.any_length, more)
-            {
-                *why += &format!("; with another trip count for each job (line {line}): {more}");
-            }
-            other
-        }
-        None => decide(program, None),
-    };
+    let Decided { mut v, fixed, varied, apart } = of_jobs(program, rules, options, budget);
     let whiles = !varied && !program.symbols.is_empty() && program.loops.iter().any(|l| l.bound.is_none());
     if let (Outcome::Proved, true) = (&v.outcome, whiles) {
         let why = "no parameter of the kernel sets the trip count of a main loop".to_string();
@@ -195,6 +145,62 @@ fn of_remainder(program: &Program, rules: Rules, options: Options, budget: &Budg
         v.turns = None;
     }
     v
+}
+
+/// A verdict, and what bounds it.
+struct Decided {
+    v: Verdict,
+    /// Loops whose trip counts are not varied, with the values that set them.
+    fixed: Vec<(u32, String)>,
+    /// Whether a trip count is varied.
+    varied: bool,
+    /// Why stores of different clusters may meet for other values.
+    apart: Option<String>,
+}
+
+/// Decides a kernel for jobs of any length, if its trip counts differ by job; else, or if this does not settle it, for
+/// the loops that parameters set.
+fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Decided {
+    let decide = |program: &Program, lengths: Option<Lengths>| {
+        with_loops(program, |given, at, trips| {
+            let fixed = match trips {
+                Some(trips) => trips.fixed().to_vec(),
+                None => induction::trip_count::fixed(program, &Default::default()),
+            };
+            let v = verify_varied(given, VariedLoops { lengths, ..at }, (rules, budget), options);
+            let apart = if v.outcome == Outcome::Proved { global_stores::apart_as_given(given) } else { None };
+            Decided { v, fixed, varied: trips.is_some(), apart }
+        })
+    };
+    let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
+    let Some(of) = any_length else { return decide(program, None) };
+    let mut decided = decide(&of.kernel, Some(of.lengths));
+    let v = &mut decided.v;
+    (v.any_length, v.turns) = (Some(of.line), None);
+    // A trip count of all jobs is no parameter of the kernel.
+    if let Some(x) = v.violation.as_mut().filter(|x| x.lengths.is_empty()) {
+        let n = x.trips.take().unwrap_or(of.given);
+        let given = || Trips::find(&of.kernel).and_then(|trips| trips.given_turns());
+        let jobs = x.turns.take().or_else(given).unwrap_or(1);
+        x.lengths = vec![n; jobs.max(1) as usize];
+    }
+    let settled = match v.outcome {
+        Outcome::Proved => {
+            prove::as_given(program, (rules, budget), options).outcome == Outcome::Proved && budget.check().is_ok()
+        }
+        // Not every length may be one of the kernel.
+        Outcome::Violated => of.lengths == Lengths::All,
+        Outcome::Bounded { .. } | Outcome::GaveUp { .. } => false,
+    };
+    if settled {
+        return decided;
+    }
+    let mut other = decide(program, None);
+    let reason = decided.v.undecided.as_deref().or(decided.v.why());
+    if let (Outcome::Bounded { why, .. }, Some(reason)) = (&mut other.v.outcome, reason) {
+        *why += &format!("; with another trip count for each job (line {}): {reason}", of.line);
+    }
+    other
 }
 
 /// Decides a kernel for all loops that are varied.

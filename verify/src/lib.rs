@@ -239,8 +239,8 @@ pub struct Verdict {
     pub sizes: Vec<String>,
     /// The line of a loop whose trip count differs by job, where the verdict holds for jobs of any length.
     pub any_length: Option<u32>,
-    /// The kernel of the verdict, where its values are others than the given ones: another remainder of the parameter
-    /// that sets the trip count, or other values known only at run time.
+    /// The kernel of the verdict, where its values are not the given ones. The parameter that sets the trip count has
+    /// another remainder, or values known only at run time are others.
     pub kernel: Option<Box<Program>>,
     /// Other values of parameters for whose remainders the verdict also holds, such as `n = 7`.
     pub others: Vec<String>,

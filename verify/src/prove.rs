@@ -312,10 +312,13 @@ pub(crate) fn every_class(
     Ok(())
 }
 
-/// Whether a kernel holds as given, for all CTAs of its grid.
-pub(crate) fn as_given(prog: &Program, (rules, budget): (Rules, &Budget), options: Options) -> bool {
+/// The verdict on a kernel as given, for all CTAs of its grid.
+pub(crate) fn as_given(prog: &Program, (rules, budget): (Rules, &Budget), options: Options) -> Verdict {
     let mut v = Verdict::new();
-    every_class(prog, (rules, budget), options, Place::default(), &mut v).is_ok() && budget.check().is_ok()
+    if let Err(outcome) = every_class(&prog.bind(), (rules, budget), options, Place::default(), &mut v) {
+        v.outcome = outcome;
+    }
+    v
 }
 
 /// Runs every CTA of a kernel's grid. The error is a fault of one of them.

@@ -3,8 +3,6 @@
 //! If each expression that reads such a symbol has the same value from some value of the symbol on, the program has
 //! finitely many forms. All of them are verified, and the symbol needs no induction.
 
-use std::cell::Cell;
-
 use warpline_sim::ir::{Binary, Expr, ParamId, Program, each};
 
 use super::Free;
@@ -44,9 +42,9 @@ pub(super) fn capped(p: &Program, free: &[Free]) -> Vec<Capped> {
 }
 
 fn reads(e: &Expr, symbol: ParamId) -> bool {
-    let found = Cell::new(false);
-    e.visit(&mut |e| found.set(found.get() || *e == Expr::Param(symbol)));
-    found.get()
+    let mut found = false;
+    e.visit(&mut |e| found |= *e == Expr::Param(symbol));
+    found
 }
 
 /// The value of a symbol from which on all expressions of a program are the same.

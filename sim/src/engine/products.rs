@@ -153,8 +153,8 @@ impl Timing<'_> {
     }
 }
 
-/// The ticks that work of `ticks` takes where a product occupies the tensor pipe for the first `busy` of them: the
-/// product's accumulators and the operands of other warps share the register file, which leaves them this rate
+/// The ticks that work of `ticks` takes where a product occupies the tensor pipe for the first `busy` of them. The product's
+/// accumulators and the operands of other warps share the register file, which leaves the other warps this rate
 /// (calibrate/probes/arith.cu).
 fn beside(ticks: u64, busy: u64, rate: f64) -> u64 {
     let done = busy as f64 * rate;

@@ -167,15 +167,19 @@ impl Program {
         live
     }
 
+    /// The first index of a `for` loop, if the instruction before the test sets it. An end that is computed once is set
+    /// between the index and the test.
+    pub fn first_index(&self, l: &Loop) -> Option<&Expr> {
+        match self.code.get((l.head as usize).checked_sub(1)?)? {
+            Instr::Set(v, e) if Some(*v) == l.var => Some(e),
+            _ => None,
+        }
+    }
+
     /// The end of the loop whose test is at `pc`, if the values of the symbols leave this loop no iteration.
     fn empty_loop(&self, pc: usize) -> Option<Pc> {
         let l = self.loops.iter().find(|l| l.head as usize == pc && l.var.is_some())?;
-        let Instr::Set(v, from) = &self.code[pc.checked_sub(1)?] else { return None };
-        // An end that is computed once is set between the index and the test.
-        if Some(*v) != l.var {
-            return None;
-        }
-        let (from, to) = (self.launch_value(from)?, self.launch_value(l.bound.as_ref()?)?);
+        let (from, to) = (self.launch_value(self.first_index(l)?)?, self.launch_value(l.bound.as_ref()?)?);
         (from >= to).then_some(l.end)
     }
 
@@ -261,11 +265,7 @@ impl Program {
         let mut never: Vec<usize> = Vec::new();
         for l in self.loops.iter().filter(|l| l.var.is_some()) {
             let head = l.head as usize;
-            let from = head.checked_sub(1).and_then(|pc| match &self.code[pc] {
-                // An end that is computed once is set between the index and the test.
-                Instr::Set(v, e) if Some(*v) == l.var => e.constant(),
-                _ => None,
-            });
+            let from = self.first_index(l).and_then(Expr::constant);
             if from.zip(l.bound.as_ref().and_then(Expr::constant)).is_some_and(|(from, to)| from >= to) {
                 self.code[head] = Instr::Unless(Expr::Const(0), l.end);
                 never.push(head);

@@ -310,8 +310,8 @@ impl Placement {
         (-k, a.count - 1 - k)
     }
 
-    /// Whether numbers of two states depend on the place of the CTA in the same way: equally on the axes, and on equal
-    /// terms of equal range wherever they depend on equal terms in the other state.
+    /// Whether numbers of two states depend on the place of the CTA in the same way. They do if they depend equally on the
+    /// axes, and on opaque terms of one operator and range that correspond to each other.
     pub(super) fn alike<'f>(&self, pairs: impl Iterator<Item = (&'f FormId, &'f FormId)>) -> bool {
         let table = self.lock();
         let (mut there, mut back) = (FxHashMap::default(), FxHashMap::default());
@@ -325,7 +325,7 @@ impl Placement {
             };
             c == d && like && *there.entry(x).or_insert(y) == y && *back.entry(y).or_insert(x) == x
         };
-        pairs.into_iter().filter(|(x, y)| x != y).all(|(x, y)| {
+        pairs.filter(|(x, y)| x != y).all(|(x, y)| {
             let (x, y) = (&table.forms[*x as usize], &table.forms[*y as usize]);
             x.len() == y.len() && x.iter().zip(y).all(|(x, y)| term(*x, *y))
         })

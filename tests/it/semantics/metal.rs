@@ -2,10 +2,10 @@
 
 use super::check;
 
-#[test]
-fn a_barrier_without_flags_orders_nothing() {
-    check(
-        "m4-max",
+/// A load of a tile by both warps, a barrier, and reads of the whole tile.
+#[track_caller]
+fn read_behind(barrier: &str, read: &str) {
+    let text = format!(
         "
           grid 1  warps 2
           global A: f16[64, 64]
@@ -13,44 +13,26 @@ fn a_barrier_without_flags_orders_nothing() {
           reg r: f16[64, 64]
           all:
             load A[0, 0] -> a
-            barrier none
-            lds a -> r    //~ RAW race
-        ",
+            {barrier}
+            {read}
+        "
     );
+    check("m4-max", &text);
+}
+
+#[test]
+fn a_barrier_without_flags_orders_nothing() {
+    read_behind("barrier none", "lds a -> r    //~ RAW race");
 }
 
 #[test]
 fn a_barrier_of_device_memory_orders_no_threadgroup_memory() {
-    check(
-        "m4-max",
-        "
-          grid 1  warps 2
-          global A: f16[64, 64]
-          shared a: f16[64, 64]
-          reg r: f16[64, 64]
-          all:
-            load A[0, 0] -> a
-            barrier device
-            lds a -> r    //~ RAW race
-        ",
-    );
+    read_behind("barrier device", "lds a -> r    //~ RAW race");
 }
 
 #[test]
 fn a_barrier_with_its_flag_orders_threadgroup_memory() {
-    check(
-        "m4-max",
-        "
-          grid 1  warps 2
-          global A: f16[64, 64]
-          shared a: f16[64, 64]
-          reg r: f16[64, 64]
-          all:
-            load A[0, 0] -> a
-            barrier
-            lds a : A[0, 0] -> r
-        ",
-    );
+    read_behind("barrier", "lds a : A[0, 0] -> r");
 }
 
 #[test]

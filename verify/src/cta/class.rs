@@ -9,15 +9,15 @@ use crate::certificate::{DecidedCell, TripRegion};
 use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids, uneven_launches};
 use crate::cta::class_run::{ClassRun, Line};
 use crate::cta::many_turns::{FEW_TRIPS, later_turns, many_turns};
-use crate::execution::canonical::{Job, Landing};
+use crate::execution::canonical::Landing;
 use crate::induction::carry_over::{Failure, OTHER_GRID, Region};
 use crate::induction::grid_size::size_reads;
 use crate::induction::jobs::{any_length::Lengths, closure};
 use crate::induction::loop_counter::grown;
 use crate::prove::Stop;
 use crate::{
-    AtTrips, AtTurns, Outcome, Place, Reach, VariedLoops, Verdict, Violation, execution::shared, induction::carry_over,
-    induction::nested_loops, induction::row_classes, induction::sequential_loops, induction::uneven_jobs, limits, take,
+    AtTrips, AtTurns, Outcome, Place, Reach, VariedLoops, Verdict, Violation, induction::carry_over,
+    induction::nested_loops, induction::row_classes, induction::sequential_loops, induction::uneven_jobs, limits,
 };
 
 /// Trip counts that run where no proof covers all.
@@ -132,7 +132,8 @@ fn sequential_loops(
     let found = if other_grid { Err(OTHER_GRID.into()) } else { found };
     for few in (0..upto.0).collect::<Vec<i64>>().chunks(SIDE_BY_SIDE) {
         for line in lines_along(run, both, few, upto.1) {
-            run.taken_line(v, &line, class)?;
+            run.take_line(v, &line, class)?;
+            run.is_one()?;
         }
     }
     let why = match found {
@@ -318,26 +319,12 @@ fn every_turn(
     let line = |(n, turns): (usize, &i64)| {
         let n = n as i64;
         let progs: Vec<(i64, Program)> = (0..*turns).filter_map(|t| Some((t, at(n, t)?))).collect();
-        if !progs.iter().all(|(_, prog)| run.has_given_grid(prog)) {
-            return None;
-        }
-        let place = run.place.as_ref().map(|place| Arc::new(place.afresh()));
-        let jobs = progs.iter().map(|(_, prog)| Job { place: place.as_ref(), ..run.job(prog) });
-        let seen = shared::runs(&jobs.collect::<Vec<_>>());
-        let cases = progs.into_iter().zip(seen).map(|((t, prog), seen)| (n, t, prog, seen));
-        Some((cases.collect::<Vec<_>>(), place))
+        progs.iter().all(|(_, prog)| run.has_given_grid(prog)).then(|| run.line(n, progs))
     };
-    let lines: Vec<Option<_>> = found.turns.par_iter().enumerate().map(line).collect();
+    let lines: Vec<Option<Line>> = found.turns.par_iter().enumerate().map(line).collect();
     let Some(lines) = lines.into_iter().collect::<Option<Vec<_>>>() else { return Ok(Err(OTHER_GRID.into())) };
-    for (line, place) in &lines {
-        for (n, t, prog, seen) in line {
-            take(v, prog, seen, Place { trips: Some(*n), turns: Some(*t), jobs: None }, class)?;
-        }
-        run.adopt(place.as_ref());
-    }
-    if run.place.as_ref().is_some_and(|place| place.obstacle().is_some()) {
-        return Err(Stop::Split);
-    }
+    lines.iter().try_for_each(|line| run.take_line(v, line, class))?;
+    run.is_one()?;
     v.period = v.period.max(Some(found.steps.period));
     v.turns = v.turns.max(found.period);
     v.basis.push(DecidedCell::turns(run, &found));

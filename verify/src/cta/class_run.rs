@@ -172,13 +172,24 @@ impl<'a> ClassRun<'a> {
         Line { trips, cases: of.into_iter().zip(seen).map(|((t, prog), seen)| (t, prog, seen)).collect(), place }
     }
 
-    /// Takes over what a line of base cases showed.
-    pub(super) fn taken_line(&self, v: &mut Verdict, line: &Line, class: &str) -> Result<(), Stop> {
+    /// Takes over what a line of base cases showed. Whether the runs stand for the whole cell ([`Self::is_one`]) is checked
+    /// by the caller.
+    pub(super) fn take_line(&self, v: &mut Verdict, line: &Line, class: &str) -> Result<(), Stop> {
         for (t, prog, seen) in &line.cases {
             take(v, prog, seen, Place { trips: Some(line.trips), turns: Some(*t), jobs: None }, class)?;
         }
         self.adopt(line.place.as_ref());
-        if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Checks that the runs so far stand for the whole cell.
+    pub(super) fn is_one(&self) -> Result<(), Stop> {
+        if self.ctas_differ() { Err(Stop::Split) } else { Ok(()) }
+    }
+
+    /// Whether a run so far has told CTAs of the cell apart.
+    pub(crate) fn ctas_differ(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.obstacle().is_some())
     }
 
     /// Adds the result of a base case to the verdict, or reports that the run does not stand for the whole cell.
@@ -191,7 +202,7 @@ impl<'a> ClassRun<'a> {
         class: &str,
     ) -> Result<(), Stop> {
         take(v, prog, seen, place, class)?;
-        if self.place.as_ref().is_some_and(|place| place.obstacle().is_some()) { Err(Stop::Split) } else { Ok(()) }
+        self.is_one()
     }
 }
 

@@ -80,14 +80,14 @@ impl AlignedTurns {
         self.waits.iter().map(|waits| *waits as u64)
     }
 
-    /// The job that all agents in outer loops start together. `None` where an agent waits in an inner loop, is still in an
+    /// Whether all agents in outer loops start one job. They do not where an agent waits in an inner loop, is still in an
     /// earlier job, or is in another outer loop.
-    pub(crate) fn starts(&self) -> Option<i64> {
+    pub(crate) fn start_a_job(&self) -> bool {
         let inside = self.now.iter().zip(&self.waits).filter_map(|(now, waits)| Some((now[0]?, *waits)));
         let starts = |head: u32, waits: Waits| waits == Waits::Turn && self.over_jobs.contains(&head);
         let mut starting = inside.map(|((head, index), waits)| starts(head, waits).then_some(index));
-        let first = starting.next()??;
-        starting.all(|index| index == Some(first)).then_some(first)
+        let Some(first @ Some(_)) = starting.next() else { return false };
+        starting.all(|index| index == first)
     }
 
     /// Releases the agents that wait in inner loops, or all others where there are none. Returns whether there were

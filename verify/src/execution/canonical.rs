@@ -184,9 +184,9 @@ impl<'p> CanonicalRun<'p> {
         CanonicalRun { pauses: Some(false), ..self }
     }
 
-    /// The job that all agents start together, if they do.
-    pub(crate) fn next_job(&self) -> Option<i64> {
-        self.together.as_ref()?.starts()
+    /// Whether all agents start one job.
+    pub(crate) fn starts_a_job(&self) -> bool {
+        self.together.as_ref().is_some_and(AlignedTurns::start_a_job)
     }
 
     /// The decisions of the last step, where they are recorded.
@@ -228,7 +228,7 @@ impl<'p> CanonicalRun<'p> {
             if self.world.ended() && self.flying.is_empty() {
                 return Some(StepOutcome::RunEnded(RunEnd::Finished));
             }
-            if stuck && self.pauses == Some(false) && self.next_job().is_some() {
+            if stuck && self.pauses == Some(false) && self.starts_a_job() {
                 self.pauses = Some(true);
                 return Some(StepOutcome::JobBegins);
             }

@@ -78,7 +78,7 @@ impl Trips {
     /// The kernel varied by one parameter, if that parameter sets a trip count.
     fn by(symbolic: &Program, p: ParamId, innermost: bool) -> Option<Trips> {
         let grows = |l: &Loop| l.var.and_then(|_| slope(symbolic, l.bound.as_ref()?, p)).filter(|s| s.num > 0);
-        // The innermost loop that grows by one iteration at a time is the main one, and of several such loops the one
+        // The innermost loop that grows by one iteration at a time is the main one. Of several such loops, it is the one
         // that grows with the smallest step of the parameter.
         let counts = |l: &Loop| l.bound.as_ref().is_some_and(|b| b.is_launch_constant() && b.constant().is_none());
         let around = |l: &Loop| symbolic.loops.iter().any(|x| counts(x) && x.head > l.head && x.end <= l.end);

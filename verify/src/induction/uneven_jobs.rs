@@ -42,6 +42,18 @@ pub(crate) fn only_end_loops(run: &ClassRun<'_>, prog: &Program, next: &Program)
         && !prog.code.iter().enumerate().any(other)
 }
 
+/// Whether an expression is the launch index of the cluster.
+pub(crate) fn is_launch_index(prog: &Program, e: &Expr) -> bool {
+    let Program { grid, cluster, .. } = prog;
+    match e {
+        Expr::Env(Env::ClusterId) => true,
+        Expr::Env(Env::CtaId) => *cluster == 1,
+        Expr::Env(Env::ClusterM) => grid.len() == grid.m,
+        Expr::Env(Env::CtaM) => *cluster == 1 && grid.len() == grid.m,
+        _ => false,
+    }
+}
+
 struct Text<'p> {
     prog: &'p Program,
     /// The symbols that the number of jobs changes.
@@ -63,17 +75,9 @@ impl Text<'_> {
     /// Whether a loop is `for job in cta.id..jobs step grid.size`: each job is one CTA's, and the launch index of the CTA
     /// is below the step.
     fn distributes(&self, l: &Loop) -> bool {
-        let Program { code, grid, cluster, .. } = self.prog;
+        let Program { code, .. } = self.prog;
         let (Some(var), Some(bound)) = (l.var, &l.bound) else { return false };
-        let index = |e: &Expr| match e {
-            Expr::Env(Env::ClusterId) => true,
-            Expr::Env(Env::CtaId) => *cluster == 1,
-            Expr::Env(Env::ClusterM) => grid.len() == grid.m,
-            Expr::Env(Env::CtaM) => *cluster == 1 && grid.len() == grid.m,
-            _ => false,
-        };
-        let first = l.head.checked_sub(1).and_then(|pc| code.get(pc as usize));
-        let starts = matches!(first, Some(Instr::Set(v, e)) if *v == var && index(e));
+        let starts = self.prog.first_index(l).is_some_and(|e| is_launch_index(self.prog, e));
         let test = Expr::binary(Binary::Lt, Expr::Var(var), bound.clone());
         let ends = matches!(code.get(l.head as usize), Some(Instr::Unless(e, _)) if *e == test);
         let whole = matches!(bound, Expr::Param(p) if self.jobs.contains(p));

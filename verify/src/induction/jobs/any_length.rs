@@ -4,11 +4,10 @@
 //! that differs by job becomes a symbol. A proof lets the symbol have any value from its least one on, another for each
 //! job. So it covers more than the kernel does, and a fault of it may be none of the kernel.
 
-use warpline_sim::ir::{
-    Binary, Env, Expr, ExprUse, Instr, Loop, ParamId, Program, Symbol, TapeId, VarId, each, each_mut,
-};
+use warpline_sim::ir::{Binary, Env, Expr, ExprUse, Instr, Loop, ParamId, Program, Symbol, TapeId, VarId, each_mut};
 
 use crate::induction::while_loops::sets;
+use crate::limits;
 
 /// A kernel with a symbol for the trip count of each job.
 #[derive(Clone, Debug)]
@@ -32,13 +31,6 @@ pub(crate) enum Lengths {
     Some,
 }
 
-/// The part of a bound that differs by job.
-#[derive(Clone, Debug, PartialEq)]
-struct Part {
-    /// The part, with [`Env::TapeIndex`] in place of the index of the loop over jobs.
-    expr: Expr,
-}
-
 /// The value of the symbol in the program as given.
 const GIVEN: i64 = 4;
 
@@ -50,12 +42,12 @@ impl AnyLength {
         }
         let varying: Vec<&Loop> =
             prog.loops.iter().filter(|l| l.bound.as_ref().is_some_and(|b| !b.is_launch_constant())).collect();
-        let parts = varying.iter().map(|l| part(prog, l, over_jobs(prog, l)?)).collect::<Option<Vec<Part>>>()?;
+        let parts = varying.iter().map(|l| part(prog, l, over_jobs(prog, l)?)).collect::<Option<Vec<Expr>>>()?;
         let first = parts.first()?;
         if parts.iter().any(|part| part != first) {
             return None;
         }
-        let (least, lengths, name) = match &first.expr {
+        let (least, lengths, name) = match first {
             Expr::Tape(t, _) => (0, Lengths::All, prog.tapes[*t as usize].name.clone()),
             e => (
                 least(prog, e).filter(|_| numbers_from_zero(prog, &varying))?,
@@ -67,20 +59,15 @@ impl AnyLength {
         let mut kernel = prog.clone();
         kernel.symbols.push(Symbol { name, value: least + GIVEN, definition: None, tape: None });
         for over in prog.loops.iter().filter(|o| outermost(prog, o)) {
-            first.replace(prog, over, &mut kernel, symbol)?;
+            replace(first, prog, over, &mut kernel, symbol)?;
         }
         let at_least = Expr::binary(Binary::Ge, Expr::Param(symbol), Expr::Const(least));
         kernel.forms.requires.push(at_least);
-        let reads_tape = kernel.code.iter().any(|i| {
-            let mut found = false;
-            each(&kernel, i, &mut |_, e| e.visit(&mut |x| found |= matches!(x, Expr::Tape(..))));
-            found
-        });
-        let tape = match &first.expr {
+        let tape = match first {
             Expr::Tape(t, at) if **at == Expr::Env(Env::TapeIndex) => over_jobs(prog, varying[0])?.var.map(|v| (*t, v)),
             _ => None,
         };
-        (!reads_tape).then(|| AnyLength {
+        limits::run_time(&kernel).is_none().then(|| AnyLength {
             line: prog.site(varying[0].head).line,
             kernel,
             given: least + GIVEN,
@@ -98,23 +85,19 @@ fn over_jobs<'p>(prog: &'p Program, l: &Loop) -> Option<&'p Loop> {
 
 /// Whether no job has a negative number.
 fn numbers_from_zero(prog: &Program, varying: &[&Loop]) -> bool {
-    let first = |l: &&Loop| {
-        let over = over_jobs(prog, l)?;
-        match prog.code.get((over.head as usize).checked_sub(1)?)? {
-            Instr::Set(_, Expr::Env(_)) => Some(()),
-            Instr::Set(_, e) => least(prog, e).filter(|n| *n >= 0).map(drop),
-            _ => None,
-        }
-    };
-    varying.iter().all(|l| first(l).is_some())
+    varying.iter().all(|l| match over_jobs(prog, l).and_then(|over| prog.first_index(over)) {
+        Some(Expr::Env(_)) => true,
+        Some(first) => least(prog, first).is_some_and(|n| n >= 0),
+        None => false,
+    })
 }
 
 fn outermost(prog: &Program, l: &Loop) -> bool {
     !prog.loops.iter().any(|o| o.head < l.head && l.end < o.end)
 }
 
-/// The part of a loop's bound that differs by job.
-fn part(prog: &Program, l: &Loop, over: &Loop) -> Option<Part> {
+/// The part of a loop's bound that differs by job, with [`Env::TapeIndex`] in place of the index of the loop over jobs.
+fn part(prog: &Program, l: &Loop, over: &Loop) -> Option<Expr> {
     let job = over.var?;
     let bound = defined(prog, l.bound.as_ref()?, over, job)?;
     let mut tapes: Vec<&Expr> = Vec::new();
@@ -127,7 +110,7 @@ fn part(prog: &Program, l: &Loop, over: &Loop) -> Option<Part> {
     expr.replace(&Expr::Var(job), &Expr::Env(Env::TapeIndex));
     let mut other = false;
     expr.visit(&mut |x| other |= matches!(x, Expr::Var(_)) || matches!(x, Expr::Env(env) if *env != Env::TapeIndex));
-    (!other).then_some(Part { expr })
+    (!other).then_some(expr)
 }
 
 fn collect<'e>(e: &'e Expr, tapes: &mut Vec<&'e Expr>) {
@@ -203,45 +186,43 @@ fn least(prog: &Program, e: &Expr) -> Option<i64> {
     }
 }
 
-impl Part {
-    /// Puts the symbol in the place of this part in a loop over jobs. Coordinates of tiles keep the job, which tells
-    /// stores of different jobs apart. A bare index of the loop over jobs is replaced only where it decides.
-    fn replace(&self, prog: &Program, over: &Loop, kernel: &mut Program, symbol: ParamId) -> Option<()> {
-        let Some(job) = over.var else { return Some(()) };
-        let mut part = self.expr.clone();
-        part.replace(&Expr::Env(Env::TapeIndex), &Expr::Var(job));
-        let (tape, bare) = (matches!(part, Expr::Tape(..)), part == Expr::Var(job));
-        let of_bounds = bound_vars(prog, over);
-        let by = Expr::Param(symbol);
-        for pc in over.head as usize..over.end as usize {
-            let own = pc == over.head as usize || pc + 2 == over.end as usize;
-            let set = sets(&prog.code[pc]);
-            each_mut(prog, &mut kernel.code[pc], &mut |what, e| {
-                let here = match what {
-                    _ if tape => true,
-                    ExprUse::Guard => !own,
-                    ExprUse::Set => !bare || set.is_some_and(|v| of_bounds.contains(&v)),
-                    ExprUse::Slot | ExprUse::Tile(..) => false,
-                };
-                if here {
-                    e.replace(&part, &by);
-                }
-            });
-        }
-        for l in kernel.loops.iter_mut().filter(|l| over.head < l.head && l.end < over.end) {
-            let Some(bound) = &l.bound else { continue };
-            if bound.is_launch_constant() {
-                continue;
+/// Puts the symbol in the place of a part of bounds in a loop over jobs. Coordinates of tiles keep the job, which tells
+/// stores of different jobs apart. A bare index of the loop over jobs is replaced only where it decides.
+fn replace(part: &Expr, prog: &Program, over: &Loop, kernel: &mut Program, symbol: ParamId) -> Option<()> {
+    let Some(job) = over.var else { return Some(()) };
+    let mut part = part.clone();
+    part.replace(&Expr::Env(Env::TapeIndex), &Expr::Var(job));
+    let (tape, bare) = (matches!(part, Expr::Tape(..)), part == Expr::Var(job));
+    let of_bounds = bound_vars(prog, over);
+    let by = Expr::Param(symbol);
+    for pc in over.head as usize..over.end as usize {
+        let own = pc == over.head as usize || pc + 2 == over.end as usize;
+        let set = sets(&prog.code[pc]);
+        each_mut(prog, &mut kernel.code[pc], &mut |what, e| {
+            let here = match what {
+                _ if tape => true,
+                ExprUse::Guard => !own,
+                ExprUse::Set => !bare || set.is_some_and(|v| of_bounds.contains(&v)),
+                ExprUse::Slot | ExprUse::Tile(..) => false,
+            };
+            if here {
+                e.replace(&part, &by);
             }
-            let mut bound = defined(prog, bound, over, job)?;
-            bound.replace(&part, &by);
-            if !bound.is_launch_constant() {
-                return None;
-            }
-            l.bound = Some(bound);
-        }
-        Some(())
+        });
     }
+    for l in kernel.loops.iter_mut().filter(|l| over.head < l.head && l.end < over.end) {
+        let Some(bound) = &l.bound else { continue };
+        if bound.is_launch_constant() {
+            continue;
+        }
+        let mut bound = defined(prog, bound, over, job)?;
+        bound.replace(&part, &by);
+        if !bound.is_launch_constant() {
+            return None;
+        }
+        l.bound = Some(bound);
+    }
+    Some(())
 }
 
 /// The variables that bounds inside a loop over jobs are computed from.

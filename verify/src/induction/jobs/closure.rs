@@ -18,7 +18,6 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use warpline_sim::ir::lcm;
 use warpline_sim::report::{Finding, Waiting};
 
 use crate::AtTurns;
@@ -112,7 +111,7 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTurns<'_>, own: bool) -> Result<Fou
     let turning = run.turning();
     if own {
         let any = Proof { first: 1, period: 1 };
-        match Search::new(&turning, &kernels, any).orders() {
+        match Search::new(&turning, &kernels, any, (Merging::MOST, 0)).orders() {
             // Larger numbers may be too many.
             Ok(()) | Err(Failure::Undecided(_)) => {}
             Err(failed) => return Err(failed),
@@ -135,17 +134,16 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTurns<'_>, own: bool) -> Result<Fou
 fn in_order(run: &ClassRun<'_>, kernels: &Kernels<'_>, at: AtTurns<'_>) -> Result<Found, Failure> {
     let few = |n| at(n, TURNS);
     let line = carry_over::period(run, &few, run.options.max_trips)?;
-    let mut merging = Merging { from: ONE_JOB + 1, period: 1 };
+    let mut merging = Merging::MOST;
     let mut tried = Err(Failure::CtasDiffer);
     let mut work = 0;
     for _ in 0..ROUNDS {
-        let mut search = Search::new(run, kernels, line);
-        (search.merging, search.work) = (merging, work);
+        let mut search = Search::new(run, kernels, line, (merging, work));
         tried = search.all().map(|()| Found { period: line.period, steps: search.steps });
         let next = search.learned;
         work = search.work;
         // A comparison with a constant that changes again and again is not of the number of jobs.
-        let again = next.from > merging.from && merging.from > ONE_JOB + 1;
+        let again = next.from > merging.from && merging.from > Merging::MOST.from;
         if tried.is_ok() || next == merging || again || !next.is_small() {
             break;
         }
@@ -171,19 +169,10 @@ struct Search<'p, 'a> {
 }
 
 impl<'p, 'a> Search<'p, 'a> {
-    fn new(run: &'p ClassRun<'p>, kernels: &'p Kernels<'a>, line: Proof) -> Self {
-        let merging = Merging { from: ONE_JOB + 1, period: 1 };
-        Search {
-            run,
-            kernels,
-            classes: Vec::new(),
-            open: Vec::new(),
-            line,
-            merging,
-            learned: merging,
-            steps: 0,
-            work: 0,
-        }
+    /// A search with this much work done before.
+    fn new(run: &'p ClassRun<'p>, kernels: &'p Kernels<'a>, line: Proof, (merging, work): (Merging, u64)) -> Self {
+        let (classes, open) = (Vec::new(), Vec::new());
+        Search { run, kernels, classes, open, line, merging, learned: merging, steps: 0, work }
     }
 
     /// Takes steps from the limit of this search.
@@ -193,14 +182,13 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     fn all(&mut self) -> Result<(), Failure> {
-        self.learned = self.merging;
         self.start()?;
         let mut next = 0;
         while next < self.classes.len() {
             self.jobs_from(next)?;
             next += 1;
         }
-        if self.run.place.as_ref().is_some_and(|place| place.obstacle().is_some()) {
+        if self.run.ctas_differ() {
             return Err(Failure::CtasDiffer);
         }
         self.shifts()
@@ -366,8 +354,7 @@ impl<'p, 'a> Search<'p, 'a> {
                 match pairs {
                     Ok(more) => self.open.extend(more),
                     Err((why, asked)) => {
-                        self.learned.from = self.learned.from.max(asked.from);
-                        self.learned.period = lcm(self.learned.period, asked.period);
+                        self.learned = self.learned.and(asked);
                         failed = failed.or(Some(why));
                     }
                 }

@@ -85,17 +85,12 @@ pub(super) fn ends_elsewhere() -> String {
     "a matrix ends where a job stored".into()
 }
 
-/// [`side_by_side`], where the values computed at launch also decide alike.
+/// Steps runs together to the next place between jobs. Their states there are equal up to a shift.
 pub(super) fn together(runs: Reached<'_>) -> Result<Vec<CanonicalRun<'_>>, String> {
     let programs: Vec<&Program> = runs.runs.iter().map(|run| run.world.program()).collect();
     launch_values_agree(&programs, &runs.conditions)?;
-    side_by_side(runs)
-}
-
-/// Steps runs together to the next place between jobs. Their states there are equal up to a shift.
-pub(super) fn side_by_side(runs: Reached<'_>) -> Result<Vec<CanonicalRun<'_>>, String> {
     let reached = Rc::new(runs).continue_until(None, None)?;
-    if reached.stop != StopReason::GoalMet || reached.runs.iter().any(|run| run.next_job().is_none()) {
+    if reached.stop != StopReason::GoalMet || !reached.runs.iter().all(CanonicalRun::starts_a_job) {
         return Err("the runs of jobs diverge".into());
     }
     if let Some(why) = reached.runs.iter().find_map(fault) {

@@ -1,8 +1,9 @@
 //! The programs of a kernel whose jobs have trip counts of their own, with a place between jobs.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use warpline_sim::ir::{Cost, Expr, Instr, Loop, Op, Program, each};
+use warpline_sim::ir::{Cost, Expr, Instr, Loop, Op, ParamId, Program, each};
 
 use crate::AtTurns;
 use crate::induction::loop_counter::grown;
@@ -44,15 +45,11 @@ impl<'a> Kernels<'a> {
             return Err("the loop over jobs is inside another loop".into());
         }
         // Between jobs, no number depends on the length of a job.
-        let lengths: Vec<u16> = (0..one.symbols.len())
-            .filter(|i| one.symbols[*i].value != longer.symbols[*i].value)
-            .map(|i| i as u16)
-            .collect();
+        let values = (0..).zip(one.symbols.iter().zip(&longer.symbols));
+        let lengths: BTreeSet<ParamId> = values.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id).collect();
         for (pc, i) in one.code.iter().enumerate() {
             let mut reads = false;
-            each(&one, i, &mut |_, e| {
-                e.visit(&mut |x| reads |= matches!(x, Expr::Param(q) if lengths.contains(q)));
-            });
+            each(&one, i, &mut |_, e| reads |= !one.parameters_of(e).is_disjoint(&lengths));
             if reads && !over.iter().any(|l| (l.head as usize + 1..l.end as usize).contains(&pc)) {
                 return Err(format!("line {} reads the trip count of a job outside of it", one.site(pc as u32).line));
             }

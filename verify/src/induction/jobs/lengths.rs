@@ -1,14 +1,15 @@
 //! The kernel with given trip counts of the jobs of one CTA.
 
-use warpline_sim::ir::{Binary, Env, Expr, Instr, Loop, Program};
+use warpline_sim::ir::{Binary, Env, Expr, Loop, Program};
 
 use crate::induction;
 use crate::induction::jobs::any_length::AnyLength;
 use crate::induction::loop_counter::step_of;
 use crate::induction::trip_count::Trips;
+use crate::induction::uneven_jobs::is_launch_index;
 
-/// The kernel in which the jobs of a cluster have these trip counts, one after the other, where the trip count of a job is
-/// known only at run time. All later jobs have the last one. `None` for a kernel of another form, or without a value that
+/// The kernel in which the jobs of a cluster have these trip counts, one after the other. All later jobs have the last one.
+/// The trip count of a job must be known only at run time. `None` for a kernel of another form, or without a value that
 /// sets the number of jobs.
 pub fn with_lengths(program: &Program, lengths: &[i64], cluster: i64) -> Option<Program> {
     let of = AnyLength::of(&induction::normal_form(program))?;
@@ -30,12 +31,6 @@ pub fn with_lengths(program: &Program, lengths: &[i64], cluster: i64) -> Option<
 
 /// The first job of a cluster.
 fn first_job(prog: &Program, over: &Loop, cluster: i64) -> Option<i64> {
-    let Instr::Set(_, first) = prog.code.get((over.head as usize).checked_sub(1)?)? else { return None };
-    match first {
-        Expr::Env(Env::ClusterId) => Some(cluster),
-        Expr::Env(Env::CtaId) if prog.cluster == 1 => Some(cluster),
-        Expr::Env(Env::CtaM) if prog.cluster == 1 && prog.grid.len() == prog.grid.m => Some(cluster),
-        Expr::Const(c) => Some(*c),
-        _ => None,
-    }
+    let first = prog.first_index(over)?;
+    if is_launch_index(prog, first) { Some(cluster) } else { first.constant() }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use warpline_sim::protocol::{Entry, Family, Snapshot};
 
 /// The difference of each variable and coordinate of two states that are equal up to a shift. The order of clocks is the
-/// same in both, and they decide nothing else.
+/// same in both states, and clocks decide nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shift(Vec<i64>);
 
