@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use warpline_sim::ir::{Binary, Env, Expr, Instr, Op, Program, VarId};
+use warpline_sim::ir::{Binary, Env, Executors, Expr, Instr, Loop, Op, Pc, Program, VarId};
 
 /// A part of a coordinate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,8 +15,8 @@ pub(crate) enum Digit {
     ClusterZ,
     ClusterId,
     Rank,
-    /// The number of a loop's iteration, by the loop's variable.
-    Turn(VarId),
+    /// The number of a loop's iteration, by the loop's first instruction.
+    Turn(Pc),
     /// A term that depends only on the warp and is at most the warp index, as text.
     OfWarp(String),
     /// The number of a copy of the statement, of as many copies: members of a role may have a copy each.
@@ -80,11 +80,26 @@ pub(crate) fn of_copies(forms: &[Form]) -> Option<Form> {
     Some(Form::digit(if rem { Digit::Remainder(x, c) } else { Digit::Quotient(x, c) }, factor))
 }
 
+/// The loops around copies of one statement, by the loop around the first copy. All coordinates of a copy use one list:
+/// `O[i, j]` and `O[i, i]` are no copies of each other.
+#[derive(Default)]
+pub(crate) struct CommonLoops(BTreeMap<(usize, Pc), Pc>);
+
+impl CommonLoops {
+    /// Whether a loop of a copy can stand for this loop of the first copy, for which no other loop of the copy stands.
+    fn agree(&mut self, copy: usize, own: Pc, first: Pc) -> bool {
+        let taken = self.0.iter().any(|((c, x), y)| *c == copy && *x != own && *y == first);
+        !taken && *self.0.entry((copy, own)).or_insert(first) == first
+    }
+}
+
 /// The variables of a program that have a form.
 pub(crate) struct Forms<'p> {
     pub(crate) prog: &'p Program,
-    /// Every assignment, by variable.
-    sets: HashMap<VarId, Vec<(u32, &'p Expr)>>,
+    /// Every assignment, by variable. Roles have variables of their own under equal numbers.
+    sets: HashMap<VarId, Vec<(Pc, &'p Expr)>>,
+    /// The warps that may perform each instruction.
+    warps: Vec<u64>,
 }
 
 /// Largest depth of variables in the definitions of variables.
@@ -103,7 +118,21 @@ impl<'p> Forms<'p> {
                 _ => {}
             }
         }
-        Forms { prog, sets }
+        let mut warps = vec![u64::MAX; prog.code.len()];
+        for (pc, i) in prog.code.iter().enumerate() {
+            if let Instr::Only(Executors::Warps(who), to) = i
+                && let Some(block) = warps.get_mut(pc + 1..*to as usize)
+            {
+                block.iter_mut().for_each(|w| *w &= who);
+            }
+        }
+        Forms { prog, sets, warps }
+    }
+
+    /// The assignments to a variable by these warps.
+    fn sets(&self, v: VarId, warps: u64) -> Vec<(Pc, &'p Expr)> {
+        let all = self.sets.get(&v).into_iter().flatten();
+        all.filter(|(pc, _)| self.warps[*pc as usize] & warps != 0).copied().collect()
     }
 
     /// Number of values of a digit; `None` where unknown.
@@ -117,11 +146,12 @@ impl<'p> Forms<'p> {
             Digit::OfWarp(_) => self.prog.warps as i64,
             Digit::Copy(n) => *n,
             Digit::Remainder(_, c) => *c,
-            Digit::Turn(v) => {
-                let l = self.prog.loops.iter().find(|l| l.var == Some(*v))?;
-                let (first, step) = self.loop_of(*v)?;
+            Digit::Turn(head) => {
+                let l = self.prog.loops.iter().find(|l| l.head == *head)?;
+                let warps = self.warps[l.head as usize];
+                let (first, step) = self.loop_of(l, warps)?;
                 // A bound that a proof varies is no constant.
-                let (Form { constant: from, terms }, to) = (self.form(first, 0)?, l.bound.as_ref()?.constant()?);
+                let (Form { constant: from, terms }, to) = (self.form(first, warps, 0)?, l.bound.as_ref()?.constant()?);
                 if !terms.is_empty() {
                     return None;
                 }
@@ -131,22 +161,29 @@ impl<'p> Forms<'p> {
         })
     }
 
-    /// First value and step of the variable of a `for` loop.
-    fn loop_of(&self, v: VarId) -> Option<(&'p Expr, i64)> {
-        let [(_, first), (_, next)] = self.sets.get(&v)?.as_slice() else { return None };
+    /// First value and step of the variable of a `for` loop of these warps. A loop in steps of the grid's size has the
+    /// step of the given grid: the step is the number of CTAs on every other grid, too.
+    fn loop_of(&self, l: &Loop, warps: u64) -> Option<(&'p Expr, i64)> {
+        let [(_, first), (_, next)] = self.sets(l.var?, warps)[..] else { return None };
         let Expr::Binary(Binary::Add, pair) = next else { return None };
-        match (&pair.0, &pair.1) {
-            (Expr::Var(x), Expr::Const(step)) if *x == v && *step > 0 => Some((first, *step)),
-            _ => None,
-        }
+        let (Expr::Var(x), step) = &**pair else { return None };
+        let step = step.constant().or_else(|| self.is_grid_size(step).then(|| self.prog.launch_value(step))?)?;
+        (Some(*x) == l.var && step > 0).then_some((first, step))
     }
 
-    /// The form of a coordinate; `None` without a form. A value that a proof varies has none.
-    pub(crate) fn of_coordinate(&self, e: &Expr) -> Option<Form> {
-        self.form(e, 0)
+    /// Whether an expression is the number of CTAs on every grid.
+    fn is_grid_size(&self, e: &Expr) -> bool {
+        let grid = self.prog.forms.grid.as_ref().filter(|_| self.prog.cluster == 1);
+        grid.is_some_and(|[m, n, z]| m == e && [n, z].iter().all(|x| x.constant() == Some(1)))
     }
 
-    fn form(&self, e: &Expr, depth: u32) -> Option<Form> {
+    /// The form of a coordinate of the instruction at `pc`; `None` without a form. A value that a proof varies has none.
+    pub(crate) fn of_coordinate(&self, e: &Expr, pc: Pc) -> Option<Form> {
+        self.form(e, *self.warps.get(pc as usize)?, 0)
+    }
+
+    /// The form of an expression that these warps evaluate.
+    fn form(&self, e: &Expr, warps: u64, depth: u32) -> Option<Form> {
         if depth > DEPTH {
             return None;
         }
@@ -165,19 +202,20 @@ impl<'p> Forms<'p> {
                 Env::Warp => Some(Form::digit(Digit::OfWarp("warp".into()), 1)),
                 Env::TapeIndex => None,
             },
-            Expr::Var(v) => match self.sets.get(v)?.as_slice() {
-                [(_, once)] => self.form(once, depth + 1),
+            Expr::Var(v) => match self.sets(*v, warps)[..] {
+                [(_, once)] => self.form(once, warps, depth + 1),
                 _ => {
-                    self.prog.loops.iter().find(|l| l.var == Some(*v))?;
-                    let (first, step) = self.loop_of(*v)?;
-                    self.form(first, depth + 1)?.plus(&Form::digit(Digit::Turn(*v), step), 1)
+                    let own = |l: &&Loop| l.var == Some(*v) && self.warps[l.head as usize] & warps != 0;
+                    let l = self.prog.loops.iter().find(own)?;
+                    let (first, step) = self.loop_of(l, warps)?;
+                    self.form(first, warps, depth + 1)?.plus(&Form::digit(Digit::Turn(l.head), step), 1)
                 }
             },
             Expr::Binary(op, pair) => {
                 if matches!(op, Binary::Div | Binary::Rem) && of_warp(e) {
                     return Some(Form::digit(Digit::OfWarp(format!("{e:?}")), 1));
                 }
-                let (x, y) = (self.form(&pair.0, depth + 1)?, self.form(&pair.1, depth + 1)?);
+                let (x, y) = (self.form(&pair.0, warps, depth + 1)?, self.form(&pair.1, warps, depth + 1)?);
                 let number = |f: &Form| f.terms.is_empty().then_some(f.constant);
                 match (op, number(&x), number(&y)) {
                     (Binary::Add, ..) => x.plus(&y, 1),
@@ -192,6 +230,50 @@ impl<'p> Forms<'p> {
             }
             _ => None,
         }
+    }
+
+    /// The form of each copy's coordinate, with the loops of the first copy: members of a role may have loops of their
+    /// own. `None` where a loop of one copy has no counterpart in the first, or another number of iterations.
+    pub(crate) fn in_common_loops(&self, forms: Vec<Form>, names: &mut CommonLoops) -> Option<Vec<Form>> {
+        let first = forms.first()?.clone();
+        forms.iter().zip(0..).map(|(f, copy)| self.renamed(f, &first, copy, names)).collect()
+    }
+
+    /// `form` with the loops of `like`, which has the same digits otherwise. A form that has other digits stays
+    /// as it is.
+    fn renamed(&self, form: &Form, like: &Form, copy: usize, names: &mut CommonLoops) -> Option<Form> {
+        let mut new = Form::constant(form.constant);
+        let mut free: Vec<(&Digit, &i64)> = like.terms.iter().collect();
+        for (digit, factor) in &form.terms {
+            let fits = |other: &Digit| match (digit, other) {
+                (Digit::Turn(_), Digit::Turn(_)) => true,
+                (Digit::Quotient(_, c), Digit::Quotient(_, d)) | (Digit::Remainder(_, c), Digit::Remainder(_, d)) => {
+                    c == d
+                }
+                _ => digit == other,
+            };
+            let Some(at) = free.iter().position(|(other, f)| *f == factor && fits(other)) else {
+                return Some(form.clone());
+            };
+            let (other, _) = free.remove(at);
+            let name = match (digit, other) {
+                (Digit::Turn(own), Digit::Turn(first)) => {
+                    if self.count(digit) != self.count(other) || !names.agree(copy, *own, *first) {
+                        return None;
+                    }
+                    other.clone()
+                }
+                (Digit::Quotient(x, c), Digit::Quotient(y, _)) => {
+                    Digit::Quotient(Box::new(self.renamed(x, y, copy, names)?), *c)
+                }
+                (Digit::Remainder(x, c), Digit::Remainder(y, _)) => {
+                    Digit::Remainder(Box::new(self.renamed(x, y, copy, names)?), *c)
+                }
+                _ => digit.clone(),
+            };
+            new = new.plus(&Form::digit(name, *factor), 1)?;
+        }
+        Some(new)
     }
 
     /// The digits that a number determines, if it determines all of its digits. `width` is the length of a range that

@@ -17,7 +17,7 @@ use warpline_sim::protocol::{Footprint, Rules, Walker, agents};
 use warpline_sim::report::Finding;
 
 use crate::Violation;
-use crate::coordinates::{Digit, Form, Forms, of_copies};
+use crate::coordinates::{CommonLoops, Digit, Form, Forms, of_copies};
 
 /// The result for the blocks of one store statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ fn apart_by_form(prog: &Program) -> impl Iterator<Item = Stored<'_>> {
         // Members of a role may have a copy each of one statement.
         let alone =
             all().all(|(other, p)| prog.at[*other as usize] == prog.at[pc as usize] && p.elements == place.elements);
-        let copies: Vec<&Place> = all().map(|(_, place)| *place).collect();
+        let copies: Vec<(u32, &Place)> = all().copied().collect();
         let told = if alone { told(&forms, &copies) } else { Determined::default() };
         Stored { pc, place, told }
     })
@@ -178,16 +178,18 @@ struct Determined {
 }
 
 /// What the block of a place determines, of which there may be several copies.
-fn told(forms: &Forms<'_>, copies: &[&Place]) -> Determined {
-    let place = copies[0];
+fn told(forms: &Forms<'_>, copies: &[(u32, &Place)]) -> Determined {
+    let place = copies[0].1;
     let o = &forms.prog.objects[place.obj as usize];
     let width = |axis: usize| if place.elements { o.block[axis] } else { 1 };
     let mut known: BTreeSet<Digit> = BTreeSet::new();
-    let mut linear = true;
+    let (mut linear, mut names) = (true, CommonLoops::default());
     for axis in 0..place.at.len() {
-        let all: Option<Vec<Form>> = copies.iter().map(|copy| forms.of_coordinate(copy.at.get(axis)?)).collect();
+        let all: Option<Vec<Form>> =
+            copies.iter().map(|(pc, copy)| forms.of_coordinate(copy.at.get(axis)?, *pc)).collect();
         linear &= all.is_some();
-        let digits = all.and_then(|all| of_copies(&all)).and_then(|f| forms.told(&f, width(axis)));
+        let alike = all.and_then(|all| forms.in_common_loops(all, &mut names));
+        let digits = alike.and_then(|all| of_copies(&all)).and_then(|f| forms.told(&f, width(axis)));
         // A coordinate that determines nothing is ignored.
         known.extend(digits.unwrap_or_default());
     }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::ir::{Binary, Class, Expr, Instr, MoveKind, Op, ParamId, Place, Program};
+use warpline_sim::ir::{Binary, Class, Expr, Instr, MoveKind, Op, ParamId, Pc, Place, Program};
 
 use crate::coordinates::{Digit, Form, Forms};
 
@@ -93,16 +93,16 @@ impl<'p> Ranges<'p> {
     /// Whether every block that threads access without a mask begins inside its matrix, along each axis whose extent
     /// depends on a size. Runs check the other axes, and that no coordinate is below zero.
     pub(super) fn all_inside(&self) -> bool {
-        self.kernel.code.iter().all(|i| match i {
+        (0..).zip(&self.kernel.code).all(|(pc, i)| match i {
             Instr::Op { op: Op::Move { how, src, dst, masked, .. }, .. } => {
                 let checked = !*masked && !matches!(how, MoveKind::TmaLoad | MoveKind::TmaStore);
-                !checked || [src, dst].into_iter().all(|place| self.inside(place))
+                !checked || [src, dst].into_iter().all(|place| self.inside(place, pc))
             }
             _ => true,
         })
     }
 
-    fn inside(&self, place: &Place) -> bool {
+    fn inside(&self, place: &Place, pc: Pc) -> bool {
         let o = &self.prog.objects[place.obj as usize];
         if o.class != Class::Global {
             return true;
@@ -111,13 +111,13 @@ impl<'p> Ranges<'p> {
         extents.iter().enumerate().all(|(axis, extent)| {
             let by = if place.elements { 1 } else { o.block[axis] };
             let depends = !self.prog.parameters_of(extent).is_disjoint(self.sizes);
-            !depends || place.at.get(axis).is_none_or(|e| self.begins_below(e, by, extent).unwrap_or(false))
+            !depends || place.at.get(axis).is_none_or(|e| self.begins_below((e, pc), by, extent).unwrap_or(false))
         })
     }
 
-    /// Whether a coordinate in blocks of `by` elements begins below an extent.
-    fn begins_below(&self, e: &Expr, by: i64, extent: &Expr) -> Option<bool> {
-        let first = self.most(&self.forms.of_coordinate(e)?)?;
+    /// Whether a coordinate of an instruction, in blocks of `by` elements, begins below an extent.
+    fn begins_below(&self, (e, pc): (&Expr, Pc), by: i64, extent: &Expr) -> Option<bool> {
+        let first = self.most(&self.forms.of_coordinate(e, pc)?)?;
         let room = self.bounds(extent)?.least.plus(&first, by.checked_neg()?)?;
         // Parameters whose factor is not zero must be extents themselves, which are at least 1.
         let mut least = room.constant;
