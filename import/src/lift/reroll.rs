@@ -132,15 +132,17 @@ fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &FxHashMap<u32, usize>) ->
     }
     let step = found.iter().find_map(|(h, _, body)| unrolled(s, *h, body))?;
     let counters: BTreeSet<u32> = found.iter().map(|(h, ..)| *h).collect();
-    counts.into_iter().find_map(|count| of_steps(s, (list, all), &step, count, &counters))
+    let each = [false, true].into_iter().flat_map(|numbers| counts.iter().map(move |c| (*c, numbers)));
+    each.into_iter().find_map(|(count, numbers)| of_steps(s, (list, all), &step, (count, numbers), &counters))
 }
 
-/// The same for a term that all conditions are functions of, with the largest number in these functions.
+/// The same for a term that all conditions are functions of, with the largest number in these functions. With `numbers`,
+/// terms of operations may read it, too.
 fn of_steps(
     s: &mut Shared<'_>,
     (list, all): (&[Merged], &FxHashMap<u32, usize>),
     step: &Step,
-    (count, largest): (Term, i64),
+    ((count, largest), numbers): ((Term, i64), bool),
     counters: &BTreeSet<u32>,
 ) -> Option<Vec<Merged>> {
     let warps = list[0].warps;
@@ -150,12 +152,12 @@ fn of_steps(
     {
         return None;
     }
-    let (from, period) = super::periodic::all(s, list, count)?;
+    let (from, period) = if numbers { super::periodic::all(s, list, count)? } else { (0, 0) };
     let tried = (4 * largest).max(from + 2 * period) + 2 * MOST_STEPS as i64;
     if tried > MOST_TRIED {
         return None;
     }
-    let (mut runs, mut memo) = (Vec::new(), Memo::default());
+    let (mut runs, mut memo) = (Vec::new(), Memo::of(numbers));
     for n in 0..=tried {
         let mut run = Expansion::default();
         expand(s, list, step, (count, n), &mut run, &mut memo)?;

@@ -286,7 +286,7 @@ impl Walk<'_, '_> {
                 let v = match i.op.as_str() {
                     "shr" => self.each(&[v], |a, x| Some(a.sign_under(x[0], &facts)), &why),
                     // The condition of a loop with at least one iteration says so, too: `max(steps, 1)` is `steps`.
-                    "max" | "min" => self.each(&[v], |a, x| Some(a.under(x[0], &facts)), &why),
+                    "max" => self.each(&[v], |a, x| Some(a.under(x[0], &facts)), &why),
                     _ => v,
                 };
                 match to {

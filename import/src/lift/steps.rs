@@ -50,6 +50,8 @@ pub(super) struct Expansion<'t> {
 pub(super) struct Memo {
     /// Terms with values in place of their atoms, by term and the values of its atoms.
     replaced: FxHashMap<(Term, Vec<Term>), Term>,
+    /// Whether terms of operations get the number of steps in place of the term of this number.
+    numbers: bool,
     /// Terms with a number of steps in place of the term of this number, by both.
     numbered: FxHashMap<(Term, i64), Term>,
     /// Whether the operation at an address is that of a step, but for its terms.
@@ -57,6 +59,10 @@ pub(super) struct Memo {
 }
 
 impl Memo {
+    pub(super) fn of(numbers: bool) -> Memo {
+        Memo { numbers, ..Memo::default() }
+    }
+
     /// A term with values in place of its atoms.
     fn replace(&mut self, s: &mut Shared<'_>, t: Term, values: &Values) -> Term {
         let atoms = s.arena.atoms(t);
@@ -71,7 +77,7 @@ impl Memo {
     /// A term with a number of steps: behind a branch, the number of steps that were done is a term over it.
     fn at_number(&mut self, s: &mut Shared<'_>, t: Term, (count, n): (Term, i64)) -> Term {
         let atoms = s.arena.atoms(t);
-        if s.arena.atoms(count).iter().any(|a| !atoms.contains(a)) {
+        if !self.numbers || s.arena.atoms(count).iter().any(|a| !atoms.contains(a)) {
             return t;
         }
         let number = s.arena.int(n);
