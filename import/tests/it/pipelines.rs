@@ -123,3 +123,21 @@ fn steps_that_are_left_are_numbered_by_how_many_were_done() {
         assert!(faulty.starts_with("violated"), "{faulty}");
     }
 }
+
+/// A register that each iteration sets to its first value again, or leaves alone by a condition that is not followed.
+#[test]
+fn a_register_that_gets_its_first_value_again_is_constant() {
+    let ring = |wait: &str| {
+        format!(
+            "\tmov.b32 %r14, 0;\n\tmov.b32 %r11, %r2;\n\tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L7;\n\
+             $L2:\n\tmbarrier.arrive.shared.b64 %rd1, [%r11];\n\tand.b32 %r8, %r14, 1;\n{wait}\
+             $L3:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r11], %r8;\n\t@!%p2 bra $L3;\n\
+             \tshr.u32 %r15, %r14, %r10;\n\tsetp.eq.s32 %p5, %r15, 0;\n\t@%p5 bra $L4;\n\tmov.b32 %r11, %r2;\n\
+             $L4:\n\tadd.s32 %r14, %r14, 1;\n\tsetp.lt.s32 %p6, %r14, %r10;\n\t@%p6 bra $L2;\n$L7:\n"
+        )
+    };
+    assert_eq!(verdict(&ring("")), "proved\t");
+    // Each iteration waits for the phase after its own.
+    let faulty = verdict(&ring("\txor.b32 %r8, %r8, 1;\n"));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
