@@ -38,6 +38,7 @@ mod objects;
 mod optional;
 mod outcomes;
 mod peek;
+mod periodic;
 mod positive;
 mod possible;
 mod pressure;

@@ -7,7 +7,8 @@
 //! *Hypothesis:* the body of the unrolled loop is one step repeated, each with the variables that the step before left.
 //! For each small `n`, all nodes together are `n` such steps, and set other variables to what these steps leave. *Claim:*
 //! this holds for each `n`. *Proof:* conditions and counts are comparisons, quotients and remainders of `n` by small
-//! numbers. From some `n` on they repeat with the loop's own period, and the loop runs once more for each period.
+//! numbers. From some `n` on they repeat with the loop's own period, and the loop runs once more for each period. Terms of
+//! operations that read `n` repeat as well, but for what grows evenly, and two of their periods are compared (`periodic.rs`).
 
 use std::collections::BTreeSet;
 
@@ -17,13 +18,15 @@ use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::merge::{Merged, MergedKind, Set, each_term};
 use super::shared::Shared;
-use super::steps::{Expansion, Memo, expand, same, same_step, states, unrolled, with};
+use super::steps::{Expansion, Memo, Step, expand, same, same_step, states, unrolled, with};
 use super::whole::with_whole_products;
 
 /// The largest number of steps in one iteration.
 pub(super) const MOST_STEPS: usize = 16;
 /// The largest number of steps that is tried.
 pub(super) const MOST_TRIED: i64 = 160;
+/// The largest number of terms that are tried as the number of steps.
+const MOST_COUNTS: usize = 4;
 /// The largest number of neighboring nodes that are one loop.
 const MOST_NODES: usize = 6;
 
@@ -123,23 +126,41 @@ fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &FxHashMap<u32, usize>) ->
     }
     let mut conds = Vec::new();
     conditions(list, &mut conds);
-    let (count, largest) = counted(s, &conds)?;
+    let counts = counted(s, &conds);
+    if counts.is_empty() {
+        return None;
+    }
     let step = found.iter().find_map(|(h, _, body)| unrolled(s, *h, body))?;
+    let counters: BTreeSet<u32> = found.iter().map(|(h, ..)| *h).collect();
+    let each = [false, true].into_iter().flat_map(|numbers| counts.iter().map(move |c| (*c, numbers)));
+    each.into_iter().find_map(|(count, numbers)| of_steps(s, (list, all), &step, (count, numbers), &counters))
+}
+
+/// The same for a term that all conditions are functions of, with the largest number in these functions. With `numbers`,
+/// terms of operations may read it, too.
+fn of_steps(
+    s: &mut Shared<'_>,
+    (list, all): (&[Merged], &FxHashMap<u32, usize>),
+    step: &Step,
+    ((count, largest), numbers): ((Term, i64), bool),
+    counters: &BTreeSet<u32>,
+) -> Option<Vec<Merged>> {
+    let warps = list[0].warps;
     let mut set = BTreeSet::new();
     super::data::each_set(list, &mut |v, _| set.extend([v]));
-    let counters: BTreeSet<u32> = found.iter().map(|(h, ..)| *h).collect();
     if reads_any(s, count, &set) || s.arena.mentions(count, |a| matches!(a, Atom::Counter(h) if counters.contains(&h)))
     {
         return None;
     }
-    let tried = 4 * largest + 2 * MOST_STEPS as i64;
+    let (from, period) = if numbers { super::periodic::all(s, list, count)? } else { (0, 0) };
+    let tried = (4 * largest).max(from + 2 * period) + 2 * MOST_STEPS as i64;
     if tried > MOST_TRIED {
         return None;
     }
-    let (mut runs, mut memo) = (Vec::new(), Memo::default());
+    let (mut runs, mut memo) = (Vec::new(), Memo::of(numbers));
     for n in 0..=tried {
         let mut run = Expansion::default();
-        expand(s, list, &step, (count, n), &mut run, &mut memo)?;
+        expand(s, list, step, (count, n), &mut run, &mut memo)?;
         runs.push(run);
     }
     let (_, start) = runs.iter().find_map(|r| r.reached.as_ref().filter(|(before, _)| *before == 0))?;
@@ -159,20 +180,20 @@ fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &FxHashMap<u32, usize>) ->
     // Steps that are missing at the end, such as the first one, which stands before the loop.
     let each = step.ops.len();
     let less = tried - (runs.last()?.items.len() / each) as i64;
-    let states = states(s, &step, &start, tried - less, &mut memo);
+    let states = states(s, step, &start, tried - less, &mut memo);
     let steps = |n: usize| (n as i64 - less).max(0) as usize;
     for (n, run) in runs.iter().enumerate() {
         if run.items.len() != steps(n) * each {
             return None;
         }
         for (k, item) in run.items.iter().enumerate() {
-            same_step(s, &step, item, k % each, &states[k / each], &mut memo)?;
+            same_step(s, step, item, k % each, &states[k / each], &mut memo)?;
         }
     }
     // Without steps where the number is negative, or no such numbers.
     for n in 1..=MOST_STEPS as i64 {
         let mut run = Expansion::default();
-        if expand(s, list, &step, (count, -n), &mut run, &mut memo).is_none() || !run.items.is_empty() {
+        if expand(s, list, step, (count, -n), &mut run, &mut memo).is_none() || !run.items.is_empty() {
             let line = s.entry.code[list[0].at.min(s.entry.code.len() - 1)].line;
             s.assume(line, "sizes that set trip counts are not negative");
             break;
@@ -208,8 +229,8 @@ fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &FxHashMap<u32, usize>) ->
             out.push(node(212 + n as u8 % 8, *v, *t));
         }
     }
-    let mut body = step.ops;
-    for (v, t) in ordered(s, step.next)? {
+    let mut body = step.ops.clone();
+    for (v, t) in ordered(s, step.next.clone())? {
         body.push(Merged { at: head, part: 220, warps, kind: MergedKind::Set(v, t) });
     }
     let count = s.arena.plus(count, -less);
@@ -245,14 +266,16 @@ fn ordered(s: &Shared<'_>, mut next: Vec<(u32, Term)>) -> Option<Vec<(u32, Term)
     Some(out)
 }
 
-/// The term that all conditions are functions of, and the largest number in these functions.
-fn counted(s: &mut Shared<'_>, conds: &[Term]) -> Option<(Term, i64)> {
+/// Terms that all conditions are functions of, smallest first, each with the largest number in these functions: of a
+/// size and the number of its tiles, only the second one counts steps.
+fn counted(s: &mut Shared<'_>, conds: &[Term]) -> Vec<(Term, i64)> {
     let mut list = Vec::new();
     conds.iter().for_each(|t| candidates(s, *t, &mut list));
     list.sort_unstable_by_key(|t| (s.arena.size(*t), *t));
     list.dedup();
-    let any = s.arena.opaque("a number of steps");
-    list.into_iter().find_map(|x| {
+    let of = |x: Term| {
+        // One for each: the quotients of one candidate would turn up in the comparisons of another.
+        let any = s.arena.opaque("a number of steps");
         let mut largest = 1;
         for t in conds {
             let t = with(s, *t, x, any);
@@ -261,7 +284,8 @@ fn counted(s: &mut Shared<'_>, conds: &[Term]) -> Option<(Term, i64)> {
             }
         }
         Some((x, largest))
-    })
+    };
+    list.into_iter().filter_map(of).take(MOST_COUNTS).collect()
 }
 
 fn candidates(s: &mut Shared<'_>, t: Term, out: &mut Vec<Term>) {

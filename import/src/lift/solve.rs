@@ -87,6 +87,13 @@ impl Walk<'_, '_> {
         if b == x || b == first && !varies(a, b) {
             return Some(first);
         }
+        // A register that keeps its value or gets its first one again.
+        let again = FxHashMap::from_iter([(x, first)]);
+        if a.mentions(b, |y| matches!(y, Atom::Carried(h, ..) if h == header))
+            && a.replace(b, &again, &mut FxHashMap::default()) == first
+        {
+            return Some(first);
+        }
         let step = a.sub(b, x);
         if !varies(a, step) {
             let all = a.mul(step, i);

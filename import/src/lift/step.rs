@@ -283,7 +283,12 @@ impl Walk<'_, '_> {
                 } else {
                     self.opaque_lanes(why.clone())
                 };
-                let v = if i.op == "shr" { self.each(&[v], |a, x| Some(a.sign_under(x[0], &facts)), &why) } else { v };
+                let v = match i.op.as_str() {
+                    "shr" => self.each(&[v], |a, x| Some(a.sign_under(x[0], &facts)), &why),
+                    // The condition of a loop with at least one iteration says so, too: `max(steps, 1)` is `steps`.
+                    "max" => self.each(&[v], |a, x| Some(a.under(x[0], &facts)), &why),
+                    _ => v,
+                };
                 match to {
                     Arg::Reg(r) => self.set(*r, v),
                     to => {

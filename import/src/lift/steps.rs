@@ -50,11 +50,19 @@ pub(super) struct Expansion<'t> {
 pub(super) struct Memo {
     /// Terms with values in place of their atoms, by term and the values of its atoms.
     replaced: FxHashMap<(Term, Vec<Term>), Term>,
+    /// Whether terms of operations get the number of steps in place of the term of this number.
+    numbers: bool,
+    /// Terms with a number of steps in place of the term of this number, by both.
+    numbered: FxHashMap<(Term, i64), Term>,
     /// Whether the operation at an address is that of a step, but for its terms.
     alike: FxHashMap<(*const Merged, usize), bool>,
 }
 
 impl Memo {
+    pub(super) fn of(numbers: bool) -> Memo {
+        Memo { numbers, ..Memo::default() }
+    }
+
     /// A term with values in place of its atoms.
     fn replace(&mut self, s: &mut Shared<'_>, t: Term, values: &Values) -> Term {
         let atoms = s.arena.atoms(t);
@@ -64,6 +72,16 @@ impl Memo {
         };
         let read = atoms.iter().map(value).collect();
         *self.replaced.entry((t, read)).or_insert_with(|| s.arena.replace(t, values, &mut FxHashMap::default()))
+    }
+
+    /// A term with a number of steps: behind a branch, the number of steps that were done is a term over it.
+    fn at_number(&mut self, s: &mut Shared<'_>, t: Term, (count, n): (Term, i64)) -> Term {
+        let atoms = s.arena.atoms(t);
+        if !self.numbers || s.arena.atoms(count).iter().any(|a| !atoms.contains(a)) {
+            return t;
+        }
+        let number = s.arena.int(n);
+        *self.numbered.entry((t, n)).or_insert_with(|| with(s, t, count, number))
     }
 
     /// Whether an operation is this one of a step, but for its terms.
@@ -110,15 +128,19 @@ pub(super) fn expand<'t>(
     for node in list {
         match &node.kind {
             MergedKind::Op(ops) => {
-                let all = ops.iter().flat_map(|(_, _, e)| terms_of(e));
-                let terms = all.map(|t| memo.replace(s, t, &run.values)).collect();
+                let mut value = |t: Term| {
+                    let t = memo.at_number(s, t, (count, n));
+                    memo.replace(s, t, &run.values)
+                };
+                let terms = ops.iter().flat_map(|(_, _, e)| terms_of(e)).map(&mut value).collect();
                 run.items.push(Item { node, terms });
                 if run.items.len() > (MOST_TRIED as usize) * 64 {
                     return None;
                 }
             }
             MergedKind::Set(v, t) => {
-                let t = memo.replace(s, *t, &run.values);
+                let t = memo.at_number(s, *t, (count, n));
+                let t = memo.replace(s, t, &run.values);
                 let atom = s.arena.atom(Atom::Var(*v));
                 run.values.insert(atom, t);
             }
@@ -219,7 +241,9 @@ pub(super) fn single(s: &mut Shared<'_>, header: u32, run: &Expansion<'_>, u: us
         let mut list = Vec::new();
         for n in 0..run.items[k].terms.len() {
             let all: Vec<Term> = (0..u).map(|j| run.items[k + j * each].terms[n]).collect();
-            if all.iter().any(|t| numbered(s, *t)) {
+            // A ring whose slots divide the steps of an iteration has a constant in each.
+            let constant = all.iter().all(|t| s.arena.constant(*t).is_some()) && all.iter().any(|t| *t != all[0]);
+            if constant || all.iter().any(|t| numbered(s, *t)) {
                 list.push(of_steps(s, counter, &all)?);
                 continue;
             }

@@ -93,3 +93,51 @@ fn a_kernel_that_does_nothing_needs_no_block() {
     let text = ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n";
     assert_eq!(crate::common::verdict_on(text), "proved\t");
 }
+
+/// Steps that are numbered, with the slot and the phase of each from its number, for a size that is not a number of steps.
+/// The step that is left has a number that the branch around the unrolled loop decides.
+#[test]
+fn steps_that_are_left_are_numbered_by_how_many_were_done() {
+    let step = |label: &str, slots: u32, done: u32, late: u32| {
+        format!(
+            "\tadd.s32 %r6, %r5, {done};\n\trem.u32 %r9, %r6, {slots};\n\tshl.b32 %r9, %r9, 3;\n\tadd.s32 %r11, %r2, %r9;\n\
+             \tadd.s32 %r6, %r6, {late};\n\tdiv.u32 %r12, %r6, {slots};\n\tand.b32 %r8, %r12, 1;\n\
+             \tmbarrier.arrive.shared.b64 %rd1, [%r11];\n\
+             ${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r11], %r8;\n\t@!%p2 bra ${label};\n"
+        )
+    };
+    let steps = |slots: u32, late: u32| {
+        let (a, b, c) = (step("L3", slots, 0, late), step("L4", slots, 1, late), step("L5", slots, 0, late));
+        format!(
+            "\tmov.b32 %r5, 0;\n\tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L7;\n\tadd.s32 %r20, %r10, 31;\n\
+             \tshr.s32 %r21, %r20, 5;\n\tmax.s32 %r22, %r21, 1;\n\tadd.s32 %r23, %r22, -1;\n\tand.b32 %r3, %r22, 1;\n\
+             \tsetp.lt.u32 %p5, %r23, 1;\n\t@%p5 bra $L6;\n\tsub.s32 %r4, %r22, %r3;\n\
+             $L2:\n{a}{b}\tadd.s32 %r5, %r5, 2;\n\tadd.s32 %r4, %r4, -2;\n\tsetp.ne.s32 %p6, %r4, 0;\n\t@%p6 bra $L2;\n\
+             $L6:\n\tsetp.eq.s32 %p7, %r3, 0;\n\t@%p7 bra $L7;\n{c}$L7:\n"
+        )
+    };
+    for slots in [2, 3] {
+        assert_eq!(verdict(&steps(slots, 0)), "proved\t");
+        // Each step waits for the phase after its own.
+        let faulty = verdict(&steps(slots, slots));
+        assert!(faulty.starts_with("violated"), "{faulty}");
+    }
+}
+
+/// A register that each iteration sets to its first value again, or leaves alone by a condition that is not followed.
+#[test]
+fn a_register_that_gets_its_first_value_again_is_constant() {
+    let ring = |wait: &str| {
+        format!(
+            "\tmov.b32 %r14, 0;\n\tmov.b32 %r11, %r2;\n\tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L7;\n\
+             $L2:\n\tmbarrier.arrive.shared.b64 %rd1, [%r11];\n\tand.b32 %r8, %r14, 1;\n{wait}\
+             $L3:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r11], %r8;\n\t@!%p2 bra $L3;\n\
+             \tshr.u32 %r15, %r14, %r10;\n\tsetp.eq.s32 %p5, %r15, 0;\n\t@%p5 bra $L4;\n\tmov.b32 %r11, %r2;\n\
+             $L4:\n\tadd.s32 %r14, %r14, 1;\n\tsetp.lt.s32 %p6, %r14, %r10;\n\t@%p6 bra $L2;\n$L7:\n"
+        )
+    };
+    assert_eq!(verdict(&ring("")), "proved\t");
+    // Each iteration waits for the phase after its own.
+    let faulty = verdict(&ring("\txor.b32 %r8, %r8, 1;\n"));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
