@@ -22,9 +22,11 @@ const STAGES: i64 = 64;
 /// The kernel with counters in place of pipeline states, and with parities of counters in linear form.
 pub(crate) fn counted(prog: &Program) -> Program {
     let mut prog = prog.clone();
-    for at in 0..prog.code.len() {
-        if let Some(state) = PipelineState::at(&prog, at) {
-            state.replace(&mut prog);
+    for with_phase in [true, false] {
+        for at in 0..prog.code.len() {
+            if let Some(state) = PipelineState::at(&prog, at, with_phase) {
+                state.replace(&mut prog);
+            }
         }
     }
     for i in &mut prog.code {
@@ -66,12 +68,16 @@ struct PipelineState {
 }
 
 impl PipelineState {
-    /// The pipeline state whose stage is declared at an instruction.
-    fn at(prog: &Program, at: usize) -> Option<PipelineState> {
+    /// The pipeline state whose stage is declared at an instruction. A phase bit alone is one of two stages, so states
+    /// with a phase are looked for first.
+    fn at(prog: &Program, at: usize, with_phase: bool) -> Option<PipelineState> {
         let Instr::Set(stage, Expr::Const(first)) = prog.code[at] else { return None };
         let in_a_loop = prog.loops.iter().any(|l| (l.head as usize..l.end as usize).contains(&at));
         if in_a_loop || !(0..STAGES).contains(&first) {
             return None;
+        }
+        if !with_phase {
+            return PipelineState::of(prog, (at, stage, first), None);
         }
         let declared = |pc: usize| match &prog.code[pc] {
             Instr::Set(v, Expr::Const(x @ 0..=1)) if *v != stage => Some((pc, *v, *x)),
@@ -80,9 +86,7 @@ impl PipelineState {
         let plain = |pc: &usize| matches!(prog.code[*pc], Instr::Set(..));
         let before = (0..at).rev().take_while(plain).filter_map(declared);
         let behind = (at + 1..prog.code.len()).take_while(plain).filter_map(declared);
-        let with_phase =
-            before.chain(behind).find_map(|(pc, v, x)| PipelineState::of(prog, (at, stage, first), Some((pc, v, x))));
-        with_phase.or_else(|| PipelineState::of(prog, (at, stage, first), None))
+        before.chain(behind).find_map(|phase| PipelineState::of(prog, (at, stage, first), Some(phase)))
     }
 
     fn of(

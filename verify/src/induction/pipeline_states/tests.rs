@@ -11,11 +11,13 @@ use super::*;
 fn found(declared: &str, update: &str) -> Option<(i64, usize, bool)> {
     let text = format!(
         "kernel t()\n  warps 1\n  mbar b[8] (32)\n  all:\n    {declared}\n    for i in 0..9:\n      \
-         wait b[s] parity p\n      {update}\n"
+         arrive b[s];  wait b[s] parity p\n      {update}\n"
     );
     let set = BTreeMap::new();
     let prog = compile("t.pipe", &text, &Inputs { set: &set, cores: Some(1) }).expect("the kernel compiles");
-    let state = (0..prog.code.len()).find_map(|at| PipelineState::at(&prog, at))?;
+    let all = || 0..prog.code.len();
+    let with_phase = all().find_map(|at| PipelineState::at(&prog, at, true));
+    let state = with_phase.or_else(|| all().find_map(|at| PipelineState::at(&prog, at, false)))?;
     Some((state.stages, state.updates.len(), state.phase.is_some()))
 }
 
@@ -37,14 +39,23 @@ fn updates_in_any_form_count() {
 }
 
 #[test]
-fn other_updates_are_left_alone() {
+fn a_phase_that_flips_elsewhere_is_none() {
     let declared = "var s = 0;  var p = 1";
     for update in [
         "s += 1;  if s == 3: s = 0\n      if s == 2: p = 1 - p",
-        "s += 1;  if s == 3: s = 0; p = 1 - p\n      if i == 4: p = 1 - p",
-        "s += 1;  if s == 3: s = 0; p = 1 - p\n      if i == 4: s = 0",
-        "s += 2;  if s == 4: s = 0; p = 1 - p",
-        "if i != 5: s += 1\n      if s == 3: s = 0; p = 1 - p",
+        "s += 1;  if s == 3: s = 0\n      if i == 4: p = 1 - p",
+    ] {
+        assert_eq!(found(declared, update), Some((3, 1, false)), "{update}");
+    }
+}
+
+#[test]
+fn other_updates_are_left_alone() {
+    let declared = "var s = 0;  var p = 1";
+    for update in [
+        "s += 1;  if s == 3: s = 0; p = i % 2\n      if i == 4: s = 0",
+        "s += 2;  if s == 4: s = 0; p = i % 2",
+        "if i != 5: s += 1\n      if s == 3: s = 0; p = i % 2",
     ] {
         assert_eq!(found(declared, update), None, "{update}");
     }
