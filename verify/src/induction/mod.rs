@@ -44,7 +44,13 @@ pub(crate) mod uneven_jobs;
 pub(crate) mod while_loops;
 
 /// The kernel in the form that inductions need: counting loops have an index and a bound, and running counters are
-/// variables, also where a kernel has a stage and a phase in their place.
+/// variables.
 pub(crate) fn normal_form(prog: &Program) -> Program {
-    pipeline_states::counted(&running_counters::counters(&while_loops::counted(prog)))
+    running_counters::counters(&while_loops::counted(prog))
+}
+
+/// Whether a proof has counters in place of variables of a kernel.
+pub fn replaces_states(prog: &Program) -> bool {
+    let normal = normal_form(prog);
+    pipeline_states::counted(&normal) != normal
 }
