@@ -49,7 +49,7 @@ impl ProofOptions {
     /// The options of the verifier.
     fn verifier(&self) -> Options {
         let ProofOptions { max_trips, max_steps, max_memory, engine, max_states, .. } = *self;
-        Options { max_trips, max_steps, max_memory, engine, max_states }
+        Options { max_trips, max_steps, max_memory, engine, max_states, as_written: false }
     }
 
     /// The limits alone, with the verifier's default method, for redundancy, repair and planning.

@@ -70,7 +70,11 @@ pub(crate) fn counted(program: &Program, rules: Rules, options: Options) -> (Ver
 
 /// [`verify`] within a budget: the given value of the parameter that sets the trip count, then other remainders.
 fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
-    let program = &induction::normal_form(program);
+    let mut normal = induction::normal_form(program);
+    if !options.as_written {
+        normal = induction::pipeline_states::counted(&normal);
+    }
+    let program = &normal;
     let mut v = of_remainder(program, rules, options, budget);
     if options.engine == Engine::Search || !v.holds() {
         return v;

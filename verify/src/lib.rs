@@ -92,6 +92,7 @@ pub use decision::{AtTrips, verify};
 pub use execution::random::{Walk, WalkEnd, walk};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
 pub use induction::jobs::with_lengths;
+pub use induction::replaces_states;
 pub use induction::trip_count::{Family, Trips};
 pub use mutation::{Change, Edit, Inapplicable, edits, synchronizes};
 pub use promela::{Inexpressible, promela};
@@ -115,6 +116,8 @@ pub struct Options {
     pub engine: Engine,
     /// Largest number of states of a search of every order.
     pub max_states: usize,
+    /// Whether stages and phases stay the variables that the kernel has. A certificate is about the kernel's own text.
+    pub as_written: bool,
 }
 
 /// The method by which a verdict is reached.
@@ -137,6 +140,7 @@ impl Default for Options {
             max_memory: Self::MAX_MEMORY,
             engine: Engine::Graph,
             max_states: Self::MAX_STATES,
+            as_written: false,
         }
     }
 }

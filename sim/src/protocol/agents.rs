@@ -31,25 +31,45 @@ pub(super) struct Agent {
     /// Whether this lane class of a split warp passed an operation that the other class does not know of, since the
     /// classes last joined.
     pub(super) unmet: bool,
-    /// The mbarrier and phase of each state that an arrival returned and no wait has used.
-    pub(super) states: Vec<Option<(MbarIx, u32)>>,
+    /// Each state that an arrival returned and no wait has used.
+    pub(super) states: Vec<Option<ArrivalState>>,
+}
+
+/// What `mbarrier.arrive` returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ArrivalState {
+    /// The mbarrier.
+    pub(super) bar: MbarIx,
+    /// The phase in which the arrival counts.
+    pub(super) phase: u32,
+    /// Whether the lane that arrived for its warp has passed the state on to the other lanes.
+    pub(super) passed_on: bool,
 }
 
 impl Agent {
     /// Remembers the phase of an arrival that returns a state.
-    pub(super) fn returned(&mut self, s: StateId, ix: MbarIx, phase: u32) {
+    pub(super) fn returned(&mut self, s: StateId, bar: MbarIx, phase: u32) {
+        self.keep_state(s, Some(ArrivalState { bar, phase, passed_on: false }));
+    }
+
+    /// Sets what the agent keeps as a state.
+    pub(super) fn keep_state(&mut self, s: StateId, state: Option<ArrivalState>) {
         let s = s as usize;
         if self.states.len() <= s {
             self.states.resize(s + 1, None);
         }
-        self.states[s] = Some((ix, phase));
+        self.states[s] = state;
+    }
+
+    /// What the agent keeps as a state.
+    pub(super) fn kept(&self, s: StateId) -> Option<ArrivalState> {
+        self.states.get(s as usize).copied().flatten()
     }
 
     /// The phase of a state of an mbarrier; `None` where no arrival on that barrier returned the state, or a wait has
     /// used it.
     pub(super) fn state(&self, s: StateId, ix: MbarIx) -> Option<u32> {
-        let (at, phase) = self.states.get(s as usize).copied().flatten()?;
-        (at == ix).then_some(phase)
+        self.kept(s).filter(|state| state.bar == ix).map(|state| state.phase)
     }
 
     /// Forgets a state that a wait has used.

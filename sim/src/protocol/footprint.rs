@@ -290,7 +290,8 @@ impl World<'_> {
             Number { v: *v, form: *form } = self.placed_in(a, cta, e)?;
         }
         if t.sel == Selection::default() {
-            return Ok(TileKey { obj: t.obj, at, shift: [0, 0], forms });
+            // The tile begins where the place does, which may be a part of its slot.
+            return Ok(TileKey { obj: t.obj, at, shift: [-f.rows.0 as i32, -f.cols.0 as i32], forms });
         }
         let (height, width) = size(o);
         let (mut rows, mut cols) = ((0, height), (0, width));

@@ -8,14 +8,15 @@
 //! A warp that is two agents, elected lane and rest, is split from an `elect:` block to the next operation that joins
 //! its lanes: `warp.sync`, a barrier, a collective. In between, neither class knows the accesses of the other. After
 //! the join the classes are in step, like the lanes of any other warp. Where one lane arrives for the warp, the lane
-//! arrives once both classes have come there.
+//! arrives once both classes have come there. If that arrival returns a state, the lane passes the state on where the
+//! lanes wait for its phase (`shfl.sync`).
 
 use crate::code::Code;
 use crate::fences::Level;
-use crate::ir::{ArrivalsPer, Instr, MbarId, Op, Program};
+use crate::ir::{ArrivalsPer, Instr, MbarId, Op, Program, StateId};
 use crate::timeline::Lanes;
 
-use super::agents::Agent;
+use super::agents::{Agent, ArrivalState};
 use super::op::{Aligned, instruction};
 use super::order::Epoch;
 use super::step::StepEffect;
@@ -148,6 +149,35 @@ impl World<'_> {
         let (me, agent) = (self.spec.info[a as usize], &self.agents[a]);
         let joined = me.lanes.is_some() && !agent.diverged && agent.unmet && !self.spec.elected_at[pc as usize];
         joined && (per == ArrivalsPer::Warp || (per == ArrivalsPer::Once && self.leads(me.warp)))
+    }
+
+    /// Whether a lane class of a split warp waits for a state that the arrival of one lane for the warp returned.
+    pub(super) fn one_lane_has(&self, a: AgentId, pc: u32, s: StateId) -> bool {
+        let for_the_warp = |(at, i): (usize, &Instr)| match i {
+            Instr::Op { op: Op::Arrive { state: Some(x), per, .. }, .. } if *x == s => {
+                Some(*per != ArrivalsPer::Thread && !self.spec.elected_at[at])
+            }
+            _ => None,
+        };
+        let alone = self.spec.info[a as usize].lanes.is_none() || self.spec.elected_at[pc as usize];
+        !alone && self.prog.code.iter().enumerate().filter_map(for_the_warp).all(|x| x)
+    }
+
+    /// The lane that arrived for its warp passes the state on to the other lanes, which wait for that lane
+    /// (`shfl.sync`). Neither lane class sees the accesses of the other.
+    pub(super) fn pass_on_state(&mut self, a: AgentId, pc: u32, s: StateId) -> Result<(), Blocked> {
+        let passed_on = |state: Option<ArrivalState>| state.is_some_and(|state| state.passed_on);
+        if self.agents[a].waits_in.is_none() && passed_on(self.agents[a].kept(s)) {
+            return Ok(());
+        }
+        if self.elect(a, pc)? {
+            // The class that comes last passes the state on for both, because each class may use its state at once.
+            let rest = self.rest_of(a);
+            let state = self.agents[rest - 1].kept(s).map(|state| ArrivalState { passed_on: true, ..state });
+            self.agents[rest - 1].keep_state(s, state);
+            self.agents[rest].keep_state(s, state);
+        }
+        Ok(())
     }
 
     /// Records that a whole warp performed an operation.

@@ -1,6 +1,6 @@
 //! Facts about a program before its first step: the streams, proxies and groups that the program uses.
 
-use crate::ir::{Class, Executors, Instr, MbarId, Op, Program};
+use crate::ir::{ArrivalsPer, Class, Executors, Instr, MbarId, Op, Program};
 
 use super::op::{BarrierAction, BarrierUse, instruction};
 use super::stream::{KINDS, StreamKind};
@@ -67,9 +67,11 @@ pub(super) fn copies_without_arrivals(prog: &Program, warps: &[u64]) -> bool {
         .any(|(pc, op)| uses_barrier(op, |b| b.action == BarrierAction::Deliver && alone(pc as usize, b.bar.bar)))
 }
 
-/// Whether lanes wait for each other without seeing each other's accesses (`elect.sync`).
+/// Whether lanes wait for each other without seeing each other's accesses (`elect.sync`, and a state that one lane passes
+/// on).
 pub(super) fn elects(prog: &Program) -> bool {
-    prog.code.iter().any(|i| matches!(i, Instr::Op { op: Op::Elect, .. }))
+    let passes_on = |op: &Op| matches!(op, Op::Arrive { state: Some(_), per, .. } if *per != ArrivalsPer::Thread);
+    instructions(prog).any(|(_, op)| matches!(op, Op::Elect) || passes_on(op))
 }
 
 /// Whether the program uses tensor memory.

@@ -80,8 +80,8 @@ impl World<'_> {
                 if let Some(g) = &mut x.agent.cluster_arrived {
                     *g = add(*g, rates.meets[self.prog.cluster as usize]);
                 }
-                for (bar, phase) in x.agent.states.iter_mut().flatten() {
-                    *phase = add(*phase, rates.mbars[*bar as usize]);
+                for state in x.agent.states.iter_mut().flatten() {
+                    state.phase = add(state.phase, rates.mbars[state.bar as usize]);
                 }
                 for f in &mut x.flights {
                     for (kind, seq) in &mut f.streams {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::agents::Agent;
+use super::agents::{Agent, ArrivalState};
 use super::footprint::TileKey;
 use super::mbarrier::{MbarState, PassedOn};
 use super::open::NamedClocks;
@@ -189,15 +189,17 @@ impl World<'_> {
                 }
             }
         }
-        for state in self.agents.iter().flat_map(|a| &a.states) {
-            match state {
-                None => s.same(0u64),
-                Some((ix, phase)) => {
-                    let open = self.mbar(*ix).phase;
-                    // A state of an earlier phase than the last one is of no use.
-                    s.same((s.names.mbar(*ix) as u64) << 1 | 1);
-                    if open - phase < 2 { s.phase(self.spec.mbar_comp(*ix), *phase as i64) } else { s.same(u64::MAX) }
-                }
+        for a in self.agents.iter() {
+            s.same(a.states.len() as u64);
+            for state in &a.states {
+                let Some(ArrivalState { bar, phase, passed_on }) = *state else {
+                    s.same(0u64);
+                    continue;
+                };
+                let open = self.mbar(bar).phase;
+                // A state of an earlier phase than the last one is of no use.
+                s.same((s.names.mbar(bar) as u64) << 2 | (passed_on as u64) << 1 | 1);
+                if open - phase < 2 { s.phase(self.spec.mbar_comp(bar), phase as i64) } else { s.same(u64::MAX) }
             }
         }
         self.agents.all_vars().iter().for_each(|v| s.count(Family::Variable, *v));
@@ -436,6 +438,9 @@ impl World<'_> {
             out.extend([a.pc as u64, flags(a)]);
             out.push(a.waits_in.map_or(u64::MAX, |(m, g)| (m as u64) << 32 | g as u64));
             out.push(a.cluster_arrived.map_or(u64::MAX, u64::from));
+            for state in &a.states {
+                out.push(state.map_or(u64::MAX, |s| (s.bar as u64) << 33 | (s.phase as u64) << 1 | s.passed_on as u64));
+            }
         }
         out.extend(self.agents.all_vars().iter().map(|v| *v as u64));
         for m in self.mbars.iter().map(MbarState::hardware) {

@@ -111,6 +111,14 @@ fn every_proof_of_a_kernel_is_rechecked() {
 }
 
 #[test]
+fn a_kernel_with_a_stage_and_a_phase_has_a_certificate_as_it_is_written() {
+    let text = include_str!("../verify/protocols/pipeline_state.pipe");
+    let case = warpline_campaign::cases("pipeline_state", text).swap_remove(0);
+    let file = TempDir::new();
+    assert!(written(&[&file.write("t.pipe", &case.text), "--machine", "h200"]).is_some());
+}
+
+#[test]
 fn what_is_not_proved_has_no_certificate() {
     let dir = TempDir::new();
     let file = dir.file("c.json");

@@ -19,6 +19,7 @@ const OPTIONS: Options = Options {
     max_memory: u64::MAX,
     engine: Engine::Graph,
     max_states: 0,
+    as_written: false,
 };
 /// Moves of a random schedule.
 const MOVES: u64 = 100_000;

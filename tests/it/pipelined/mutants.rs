@@ -36,7 +36,14 @@ fn fate(text: &str, edit: &Edit, rules: Rules) -> Fate {
     let v = verify(
         &mutant,
         rules,
-        Options { max_trips: 160, max_steps: 50_000_000, max_memory: u64::MAX, engine: Engine::Graph, max_states: 0 },
+        Options {
+            max_trips: 160,
+            max_steps: 50_000_000,
+            max_memory: u64::MAX,
+            engine: Engine::Graph,
+            max_states: 0,
+            as_written: false,
+        },
     );
     match v.outcome {
         Outcome::Violated => Fate::Caught,

@@ -170,3 +170,58 @@ fn an_elect_block_behind_the_join_splits_the_warp_again() {
         ",
     );
 }
+
+/// A kernel of two warps that take turns with a slot; warp 0 also issues the copy by one lane. `before` and `after` are
+/// around the arrival that returns a state, `race` is announced at the copy and `late` at the wait for the state.
+fn released(before: &str, after: &str, race: &str, late: &str) -> String {
+    format!(
+        "
+          grid 1  warps 2
+          global A: f16[192, 64]
+          shared a: f16[64, 64]
+          mbar full (1)   mbar used (2)
+          all:
+            warp 0: elect: init full, used;  fence mbarrier_init
+            barrier
+            for i in 0..3:
+              warp 0: elect:
+                arrive full expect bytes(a)
+                tma A[i, 0] -> a signals full    {race}
+              wait full for i
+              lds a : A[i, 0] -> r
+              {before}
+              arrive used per warp state 0    {late}
+              {after}
+              wait used state 0
+        "
+    )
+}
+
+#[test]
+fn the_lane_that_arrived_passes_the_state_on() {
+    // In step behind the `warp.sync`, and apart behind another `elect:` block.
+    check("h200", &released("warp.sync", "warp 1: alu int 1", "", ""));
+    check("h200", &released("warp.sync;  elect: alu int 1", "warp 1: alu int 1", "", ""));
+}
+
+#[test]
+fn a_state_passed_on_says_nothing_of_what_the_other_lanes_do() {
+    let late = "//~ parity alias";
+    check("h200", &released("elect: alu int 1", "warp 1: alu int 1", "//~ WAR race, parity alias", late));
+    check("h200", &released("warp.sync", "lds a -> q", "//~ WAR race", ""));
+}
+
+#[test]
+fn the_state_of_a_lane_that_arrives_for_itself_is_its_own() {
+    check(
+        "h200",
+        "
+          grid 1  warps 1
+          mbar b (1)
+          all: elect: init b
+          warp.sync
+          elect: arrive b state 0
+          wait b state 0    //~ range
+        ",
+    );
+}

@@ -157,6 +157,24 @@ fn a_part_is_held_to_the_same_part_of_the_tile() {
 }
 
 #[test]
+fn a_part_is_held_to_a_tile_of_its_size() {
+    check(
+        "a100",
+        "
+          grid 1  warps 1
+          global A: f16[128, 64]
+          shared a: f16[128, 64] pieces 2 rows
+          reg r: f16[64, 64]
+          all:
+            for c in 0..2: load A[c, 0] -> a[0][c]
+            for c in 0..2: lds a[0][c] : A[c, 0] -> r
+            for c in 0..2: lds a.rows(c, 2) : A[c, 0] -> r
+            lds a.1 : A[0, 0] -> r    //~ stale tile
+        ",
+    );
+}
+
+#[test]
 fn a_slot_outside_the_buffer_is_a_fault() {
     check(
         "a100",

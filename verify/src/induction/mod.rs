@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   trip_count          which symbols set trip counts, and the kernel at any other one
-//!   while_loops, running_counters, refined_indices    normal forms of loops and indices
+//!   while_loops, running_counters, pipeline_states, refined_indices    normal forms of loops and indices
 //!   carry_over          the period, where it begins, and what ends a region
 //!   self_composition    a run beside the same run with one period more: lemma 5
 //!     lockstep            both step together, but for the inserted period
@@ -30,6 +30,7 @@ pub(crate) mod loop_counter;
 pub(crate) mod nested_loops;
 pub(crate) mod outer_turns;
 pub(crate) mod periods;
+pub(crate) mod pipeline_states;
 pub(crate) mod refined_indices;
 pub(crate) mod refused;
 pub(crate) mod remainders;
@@ -46,4 +47,10 @@ pub(crate) mod while_loops;
 /// variables.
 pub(crate) fn normal_form(prog: &Program) -> Program {
     running_counters::counters(&while_loops::counted(prog))
+}
+
+/// Whether a proof has counters in place of variables of a kernel.
+pub fn replaces_states(prog: &Program) -> bool {
+    let normal = normal_form(prog);
+    pipeline_states::counted(&normal) != normal
 }

@@ -231,11 +231,23 @@ pub(super) struct WaitPhase<'o> {
 impl Instruction for WaitPhase<'_> {
     fn step(&self, w: &mut World<'_>, a: AgentId, pc: u32) -> Result<StepEffect, Blocked> {
         let ix = w.bars(a, self.bar)?[0];
+        if let Phase::State(s) = self.phase
+            && w.one_lane_has(a, pc, *s)
+        {
+            w.pass_on_state(a, pc, *s)?;
+        }
         w.mbar_wait(a, pc, ix, self.phase)?;
         Ok(StepEffect::Sync)
     }
 
-    fn parts(&self, w: &World<'_>, a: AgentId, _pc: u32, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
+    fn parts(&self, w: &World<'_>, a: AgentId, pc: u32, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
+        if let Phase::State(s) = self.phase
+            && w.one_lane_has(a, pc, *s)
+        {
+            let (me, rest) = (w.spec.info[a as usize], w.rest_of(a));
+            list.push(StatePart::Rendezvous(w.rendezvous_of(RendezvousKind::Warp(me.cta, me.warp))));
+            list.extend([StatePart::Agent(rest - 1), StatePart::Agent(rest)]);
+        }
         w.add_barriers(a, self.bar, list)
     }
 
