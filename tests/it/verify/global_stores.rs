@@ -42,6 +42,19 @@ fn jobs_that_are_handed_out_by_stride() {
     assert!(matches!(short, StoredBy::Same { .. }), "{short:?}");
 }
 
+/// Roles use equal numbers for variables of their own, and the size of a grid may depend on the number of jobs.
+#[test]
+fn jobs_of_one_role_beside_a_loop_of_another() {
+    let of = |step: &str| {
+        let body = format!(
+            "warp 0:\n      for k in cta.m..7 step 3: alu fma 1\n    warp 1:\n      for job in cta.id..jobs step {step}: store r -> C[job, 0]"
+        );
+        stored("param jobs = 96\n  grid min(cores, jobs)", &body)
+    };
+    assert_eq!(of("grid.size"), StoredBy::Distinct);
+    assert!(matches!(of("grid.size - 1"), StoredBy::Same { .. }), "{:?}", of("grid.size - 1"));
+}
+
 #[test]
 fn two_ctas_that_store_one_block() {
     let same = |first, second, at| StoredBy::Same { first, second, at, other: 0 };

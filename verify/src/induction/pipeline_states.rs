@@ -19,12 +19,17 @@ use crate::induction::while_loops::sets;
 /// The largest number of stages that is looked for.
 const STAGES: i64 = 64;
 
-/// The kernel with counters in place of pipeline states, and with parities of counters in linear form.
-pub(crate) fn counted(prog: &Program) -> Program {
-    let mut prog = prog.clone();
+/// The kernel with counters in place of pipeline states, and with parities of counters in linear form. A counter whose
+/// remainder decides something does not rotate and has more values than a stage, so a kernel in which a state decides
+/// anything stays as it is.
+pub(crate) fn counted(kernel: &Program) -> Program {
+    let mut prog = kernel.clone();
     for with_phase in [true, false] {
         for at in 0..prog.code.len() {
             if let Some(state) = PipelineState::at(&prog, at, with_phase) {
+                if state.decides {
+                    return kernel.clone();
+                }
                 state.replace(&mut prog);
             }
         }
@@ -65,6 +70,8 @@ struct PipelineState {
     /// The instructions that the declarations reach.
     scope: Range<usize>,
     updates: Vec<Range<usize>>,
+    /// Whether the state decides anything but its own next value.
+    decides: bool,
 }
 
 impl PipelineState {
@@ -131,7 +138,9 @@ impl PipelineState {
             state = then;
         }
         let phase = phase.map(|(_, v, x)| (v, x));
-        Some(PipelineState { stage, first, stages: stages?, phase, scope, updates })
+        let others = scope.clone().filter(|pc| !updates.iter().any(|u| u.contains(pc)));
+        let decides = others.into_iter().any(|pc| decides(prog, pc, ours));
+        Some(PipelineState { stage, first, stages: stages?, phase, scope, updates, decides })
     }
 
     /// Puts the counter in the place of the stage.
@@ -200,6 +209,15 @@ fn scope_end(prog: &Program, at: usize, start: usize) -> Option<usize> {
 fn uses(prog: &Program, pc: usize, ours: impl Fn(VarId) -> bool) -> bool {
     let mut found = sets(&prog.code[pc]).is_some_and(&ours);
     each(prog, &prog.code[pc], &mut |_, e| found |= mentions(e, &ours));
+    found
+}
+
+/// Whether one of some variables decides what an instruction does next, or which of two values it uses.
+fn decides(prog: &Program, pc: usize, ours: impl Fn(VarId) -> bool + Copy) -> bool {
+    let mut found = matches!(&prog.code[pc], Instr::Unless(e, _) if mentions(e, ours));
+    each(prog, &prog.code[pc], &mut |_, e| {
+        e.visit(&mut |x| found |= matches!(x, Expr::If(p) if mentions(&p.0, ours)));
+    });
     found
 }
 

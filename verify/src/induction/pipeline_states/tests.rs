@@ -61,6 +61,23 @@ fn other_updates_are_left_alone() {
     }
 }
 
+/// The counter of such a kernel would not rotate.
+#[test]
+fn a_kernel_in_which_a_stage_decides_stays_as_it_is() {
+    let unchanged = |wait: &str| {
+        let text = format!(
+            "kernel t()\n  warps 1\n  mbar b[8] (32)\n  all:\n    var s = 0;  var p = 1\n    for i in 0..9:\n      \
+             arrive b[s];  {wait}\n      s += 1;  if s == 3: s = 0; p = 1 - p\n"
+        );
+        let set = BTreeMap::new();
+        let prog = compile("t.pipe", &text, &Inputs { set: &set, cores: Some(1) }).expect("the kernel compiles");
+        counted(&prog).code == prog.code
+    };
+    assert!(!unchanged("wait b[s] parity p"));
+    assert!(unchanged("wait b[s] parity (s >= 2 ? 1 - p : p)"));
+    assert!(unchanged("if s == 2: wait b[s] parity p"));
+}
+
 #[test]
 fn a_parity_is_linear() {
     let rounds = Expr::binary(Binary::Div, Expr::Var(0), Expr::Const(4));
