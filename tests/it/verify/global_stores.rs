@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_scenarios::{Inputs, compile};
+use warpline_scenarios::{Inputs, Text, compile};
 use warpline_sim::engine::rules;
 use warpline_verify::{StoredBy, assumed, global_stores};
 
@@ -42,14 +42,22 @@ fn jobs_that_are_handed_out_by_stride() {
     assert!(matches!(short, StoredBy::Same { .. }), "{short:?}");
 }
 
-/// Roles use equal numbers for variables of their own, and the size of a grid may depend on the number of jobs.
+/// Roles use equal numbers for variables of their own, and the size of a grid may depend on the number of jobs, which a
+/// proof varies.
 #[test]
 fn jobs_of_one_role_beside_a_loop_of_another() {
     let of = |step: &str| {
-        let body = format!(
-            "warp 0:\n      for k in cta.m..7 step 3: alu fma 1\n    warp 1:\n      for job in cta.id..jobs step {step}: store r -> C[job, 0]"
+        let text = format!(
+            "kernel t(jobs = 96)\n  grid min(cores, jobs)\n  warps 2\n  global C: f32[4096, 4096]\n  reg r: f32[16, 16]\n  all:\n    \
+             warp 0:\n      for k in cta.m..7 step 3: alu fma 1\n    \
+             warp 1:\n      for job in cta.id..jobs step {step}: store r -> C[job, 0]\n"
         );
-        stored("param jobs = 96\n  grid min(cores, jobs)", &body)
+        let set = BTreeMap::new();
+        let prog = Text::read("t.pipe", &text)
+            .compile_symbolic(&Inputs { set: &set, cores: Some(4) })
+            .unwrap_or_else(|e| panic!("{e:#?}\n{text}"));
+        let machine = warpline_models::embedded("h200").unwrap();
+        global_stores(&prog, rules(&machine)).remove(0).by
     };
     assert_eq!(of("grid.size"), StoredBy::Distinct);
     assert!(matches!(of("grid.size - 1"), StoredBy::Same { .. }), "{:?}", of("grid.size - 1"));
