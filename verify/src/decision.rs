@@ -162,8 +162,8 @@ struct Decided {
     apart: Option<String>,
 }
 
-/// Decides a kernel for jobs of any length, if its trip counts differ by job; else, or if this does not settle it, for
-/// the loops that parameters set.
+/// Decides a kernel for jobs of any length, if its trip counts differ by job. Where that settles nothing, and for all
+/// other kernels, decides it for the loops that parameters set.
 fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Decided {
     let decide = |program: &Program, lengths: Option<Lengths>| {
         with_loops(program, |given, at, trips| {

@@ -266,8 +266,8 @@ fn ordered(s: &Shared<'_>, mut next: Vec<(u32, Term)>) -> Option<Vec<(u32, Term)
     Some(out)
 }
 
-/// Terms that all conditions are functions of, smallest first, each with the largest number in these functions: of a
-/// size and the number of its tiles, only the second one counts steps.
+/// Terms that all conditions are functions of, each with the largest number in these functions. The smallest term stands
+/// first. Several are needed: of a size and the number of its tiles, only the second one counts steps.
 fn counted(s: &mut Shared<'_>, conds: &[Term]) -> Vec<(Term, i64)> {
     let mut list = Vec::new();
     conds.iter().for_each(|t| candidates(s, *t, &mut list));

@@ -19,9 +19,8 @@ use crate::induction::while_loops::sets;
 /// The largest number of stages that is looked for.
 const STAGES: i64 = 64;
 
-/// The kernel with counters in place of pipeline states, and with parities of counters in linear form. A counter whose
-/// remainder decides something does not rotate and has more values than a stage, so a kernel in which a state decides
-/// anything stays as it is.
+/// The kernel with counters in place of pipeline states, and with parities of counters in linear form. A kernel in which
+/// a state decides anything stays as it is. Its counter would not rotate, and has more values than a stage.
 pub(crate) fn counted(kernel: &Program) -> Program {
     let mut prog = kernel.clone();
     for with_phase in [true, false] {
