@@ -35,6 +35,8 @@ pub(crate) struct VerifyObject<'a> {
     sizes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     any_length: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    any_jobs: Option<u32>,
     states: u64,
     wall_s: f64,
     engine: &'static str,
@@ -171,6 +173,7 @@ pub(crate) fn object(v: &Verification) -> VerifyObject<'_> {
         turns: v.outer().map(|o| o.meaning.as_str()),
         sizes: &r.sizes,
         any_length: r.any_length,
+        any_jobs: r.any_jobs,
         states: r.searched.map_or(r.steps, |n| n as u64),
         wall_s: v.wall_s,
         engine: engine_words(r),
@@ -324,7 +327,7 @@ mod tests {
                         needs,
                     });
                     x.lengths = vec![1, 2];
-                    v.verdict.any_length = Some(1);
+                    (v.verdict.any_length, v.verdict.any_jobs) = (Some(1), Some(1));
                     v.verdict.notes.push(x.findings[0].clone());
                 }
                 verify(&v).expect("serializable")

@@ -35,6 +35,9 @@ fn of(v: &Verification, verdict: &Verdict) -> Result<Certificate, String> {
     if verdict.any_length.is_some() {
         return Err("certificates have no form for jobs of different lengths yet".into());
     }
+    if verdict.any_jobs.is_some() {
+        return Err("certificates have no form for jobs that run-time values choose yet".into());
+    }
     let sizes = &verdict.sizes;
     let any = if sizes.is_empty() { None } else { warpline_verify::any_size(v.subject.symbolic(), sizes) };
     let trips = warpline_verify::varied(any.as_ref().unwrap_or(v.subject.symbolic()));

@@ -147,6 +147,14 @@ impl Verification {
     /// of a compiled kernel, with lines.
     pub fn assumptions(&self) -> Vec<String> {
         let every = ASSUMPTIONS.iter().map(|a| a.to_string());
+        let run_time = match (self.verdict.any_jobs, self.verdict.any_length) {
+            (Some(line), _) => Some(format!(
+                "values known only at run time choose blocks inside their matrices, and no two jobs store one block \
+                 (line {line})"
+            )),
+            (None, Some(_)) => None,
+            (None, None) => Some(GIVEN_AT_RUN_TIME.to_string()),
+        };
         // A proof for every size lists what it assumes of the largest grid.
         let (symbolic, sizes) = (self.subject.symbolic(), &self.verdict.sizes);
         let any = if sizes.is_empty() { None } else { warpline_verify::any_size(symbolic, sizes) };
@@ -170,7 +178,12 @@ impl Verification {
         });
         let smaller = smaller.into_iter().chain(unchecked);
         let read = self.subject.imported.iter().flat_map(|i| &i.assumptions);
-        every.chain(memory).chain(smaller).chain(read.map(|(what, line)| format!("{what} (line {line})"))).collect()
+        every
+            .chain(run_time)
+            .chain(memory)
+            .chain(smaller)
+            .chain(read.map(|(what, line)| format!("{what} (line {line})")))
+            .collect()
     }
 
     /// Conditions of a compiled kernel for which both outcomes were decided; empty for a fault, which has one outcome
@@ -243,12 +256,14 @@ pub fn engine_words(v: &Verdict) -> &'static str {
 }
 
 /// The assumptions of every proof; `DEVIATIONS.md` has the whole list.
-pub const ASSUMPTIONS: [&str; 4] = [
+pub const ASSUMPTIONS: [&str; 3] = [
     "operations of one ordered queue complete in order, and so do the arrivals of one thread's commits",
     "not modeled: global memory that other clusters use, too, dependent launches (`grid.wait` orders nothing), other grids",
     "not checked: lanes of a warp that no `elect:` splits (DEVIATIONS.md 16)",
-    "trip counts and values known only at run time are those the kernel gives, and tiles that `clc` hands out follow each other (DEVIATIONS.md 8, 27)",
 ];
+
+/// The assumption about values known only at run time, where a proof is for the values that the kernel gives.
+const GIVEN_AT_RUN_TIME: &str = "trip counts and values known only at run time are those the kernel gives, and tiles that `clc` hands out follow each other (DEVIATIONS.md 8, 27)";
 
 /// The verdict on a kernel within the default limits, without a search.
 pub(crate) fn default_verdict(subject: &Subject) -> Verdict {

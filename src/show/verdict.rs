@@ -64,7 +64,9 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
                 }
                 (Some(_), _) => {
                     let jobs = v.any_length.map(|line| format!("jobs of every length (line {line})"));
-                    let all = sizes.iter().cloned().chain([format!("every trip count{name}")]).chain(jobs);
+                    let chosen = v.any_jobs.map(|line| format!("every number of jobs (line {line})"));
+                    let all =
+                        sizes.iter().cloned().chain([format!("every trip count{name}")]).chain(jobs).chain(chosen);
                     format!("{held} It holds in every schedule for {}{turns}.", listed(&all.collect::<Vec<_>>()))
                 }
             }
@@ -135,9 +137,12 @@ fn varied(v: &Verification) -> Vec<String> {
     let both = v.both_outcomes();
     let both = (!both.is_empty()).then(|| format!("both outcomes of {}", both.join(", ")));
     let jobs = r.any_length.map(|line| format!("the trip count of the loop at line {line}, another one for each job"));
+    let chosen =
+        r.any_jobs.map(|line| format!("the number of jobs, which line {line} chooses at run time, and their blocks"));
     let every = v.every_value();
     let every = (!every.is_empty()).then(|| format!("every value of {}", listed(every)));
-    let rows = [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, jobs, sizes, both, every];
+    let rows =
+        [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, jobs, chosen, sizes, both, every];
     rows.into_iter().flatten().collect()
 }
 

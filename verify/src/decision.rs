@@ -6,6 +6,7 @@ use warpline_sim::protocol::Rules;
 use crate::budget::Budget;
 use crate::execution::run_time;
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
+use crate::induction::jobs::one_loop::OneLoop;
 use crate::induction::{self, remainders};
 use crate::prove::{self, Place, Reach, decide, late};
 use crate::{Engine, Options, Outcome, Trips, Verdict, global_stores, partial_sums, search, sizes};
@@ -80,7 +81,7 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         return v;
     }
     let as_given = |kernel: &Program| prove::as_given(kernel, (rules, budget), options);
-    if v.any_length.is_none()
+    if v.any_length.or(v.any_jobs).is_none()
         && let Some(x) = run_time::fault(program, as_given)
     {
         return Verdict { steps: v.steps + x.steps, classes: v.classes, ..x };
@@ -176,6 +177,17 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
             Decided { v, fixed, varied: trips.is_some(), apart }
         })
     };
+    let holds_as_given =
+        || prove::as_given(program, (rules, budget), options).outcome == Outcome::Proved && budget.check().is_ok();
+    if options.engine != Engine::Search
+        && let Some(one) = OneLoop::of(program)
+    {
+        let mut decided = decide(&one.kernel, None);
+        (decided.v.any_jobs, decided.v.turns) = (Some(one.line), None);
+        if decided.v.outcome == Outcome::Proved && holds_as_given() {
+            return decided;
+        }
+    }
     let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
     let Some(of) = any_length else { return decide(program, None) };
     let mut decided = decide(&of.kernel, Some(of.lengths));
@@ -189,9 +201,7 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         x.lengths = vec![n; jobs.max(1) as usize];
     }
     let settled = match v.outcome {
-        Outcome::Proved => {
-            prove::as_given(program, (rules, budget), options).outcome == Outcome::Proved && budget.check().is_ok()
-        }
+        Outcome::Proved => holds_as_given(),
         // Not every length may be one of the kernel.
         Outcome::Violated => of.lengths == Lengths::All,
         Outcome::Bounded { .. } | Outcome::GaveUp { .. } => false,

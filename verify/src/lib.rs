@@ -243,6 +243,9 @@ pub struct Verdict {
     pub sizes: Vec<String>,
     /// The line of a loop whose trip count differs by job, where the verdict holds for jobs of any length.
     pub any_length: Option<u32>,
+    /// The line of a loop or condition by which values known only at run time choose the jobs, where the verdict holds for
+    /// any number of them, and for any block of each.
+    pub any_jobs: Option<u32>,
     /// The kernel of the verdict, where its values are not the given ones. The parameter that sets the trip count has
     /// another remainder, or values known only at run time are others.
     pub kernel: Option<Box<Program>>,
@@ -280,6 +283,7 @@ impl Verdict {
             basis: Vec::new(),
             sizes: Vec::new(),
             any_length: None,
+            any_jobs: None,
             kernel: None,
             others: Vec::new(),
             unchecked_remainders: false,

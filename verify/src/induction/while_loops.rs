@@ -3,6 +3,8 @@
 //! Lowering records the index and the bound of a `for` loop. For the verifier, a counting `while` loop is the same
 //! loop, so [`counted`] records its index and its bound too.
 
+use std::ops::Range;
+
 use warpline_sim::ir::{Binary, CounterAct, Expr, Instr, Loop, Op, Program, VarId, each};
 
 /// The kernel with an index and a bound for each counting `while` loop.
@@ -28,6 +30,9 @@ fn count(prog: &Program, l: &Loop) -> Option<(usize, VarId, Expr)> {
     let (head, end) = (l.head as usize, l.end as usize);
     let Instr::Unless(test, to) = prog.code.get(head)? else { return None };
     let (var, bound) = upper_bound(test)?;
+    if !is_steady(prog, &bound, head..end) {
+        return None;
+    }
     let Some(Instr::Set(of, Expr::Binary(Binary::Add, p))) = prog.code.get(end.checked_sub(2)?) else { return None };
     let step = p.0 == Expr::Var(var) && prog.launch_value(&p.1).is_some_and(|s| s >= 1);
     let again = prog.code[end - 1] == Instr::Jump(l.head);
@@ -44,6 +49,19 @@ fn count(prog: &Program, l: &Loop) -> Option<(usize, VarId, Expr)> {
     (!entered && !lives_behind(prog, end, var)).then_some((set, var, bound))
 }
 
+/// Whether a bound has one value in all iterations: it reads values of the launch, or one that is known only at run time,
+/// at an index of loops around.
+fn is_steady(prog: &Program, bound: &Expr, body: Range<usize>) -> bool {
+    let (mut tape, mut steady) = (false, true);
+    bound.visit(&mut |x| match x {
+        Expr::Tape(..) => tape = true,
+        Expr::Var(v) => steady &= prog.code[body.clone()].iter().all(|i| sets(i) != Some(*v)),
+        Expr::Env(_) => steady = false,
+        _ => {}
+    });
+    bound.is_launch_constant() || tape && steady
+}
+
 /// The variable and its exclusive upper bound.
 fn upper_bound(test: &Expr) -> Option<(VarId, Expr)> {
     let Expr::Binary(op, p) = test else { return None };
@@ -53,7 +71,7 @@ fn upper_bound(test: &Expr) -> Option<(VarId, Expr)> {
         (Binary::Le, (Expr::Var(v), n)) | (Binary::Ge, (n, Expr::Var(v))) => (*v, more(n)),
         _ => return None,
     };
-    bound.is_launch_constant().then_some((var, bound))
+    Some((var, bound))
 }
 
 /// The instruction that sets the variable, if only other variables are set after it and their definitions do not read
@@ -72,7 +90,7 @@ fn start(prog: &Program, head: usize, var: VarId) -> Option<usize> {
 }
 
 /// Whether the last value may be read after the loop; another variable may then share its slot.
-fn lives_behind(prog: &Program, end: usize, var: VarId) -> bool {
+pub(crate) fn lives_behind(prog: &Program, end: usize, var: VarId) -> bool {
     let Some(first) = (end..prog.code.len()).find(|&pc| reads(prog, pc, var) || sets(&prog.code[pc]) == Some(var))
     else {
         return false;

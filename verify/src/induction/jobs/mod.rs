@@ -1,6 +1,7 @@
 //! Trip counts that differ by job: `for i in 0..n(job)`, or `for i in 0..job + 1`, inside a loop over jobs.
 //!
 //! ```text
+//!   one_loop     jobs that run-time values choose, as one loop over their number
 //!   any_length   the kernel in which the trip count is a symbol, of any value for each job
 //!   lengths      the kernel with given trip counts of the jobs of one CTA
 //!   kernels      its programs, with a place between jobs where all agents meet
@@ -16,6 +17,7 @@ mod compare;
 mod kernels;
 mod lengths;
 mod merging;
+pub(crate) mod one_loop;
 mod shifts;
 
 pub use lengths::with_lengths;
