@@ -16,11 +16,11 @@ use crate::verify::Verification;
 pub fn certificate(v: &Verification) -> Result<Certificate, String> {
     let symbolic = v.subject.symbolic();
     of(v, &v.verdict).or_else(|why| {
-        if v.verdict.outcome != Outcome::Proved || !warpline_verify::replaces_states(symbolic) {
+        if v.verdict.outcome != Outcome::Proved || !v.verdict.renumbered {
             return Err(why);
         }
         // The checker reads the kernel as it is written.
-        let options = Options { as_written: true, ..Options::default() };
+        let options = Options { as_written: true, ..v.limits };
         of(v, &warpline_verify::verify(symbolic, v.subject.rules(), options)).map_err(|_| why)
     })
 }

@@ -66,6 +66,8 @@ pub struct Verification {
     pub subject: Subject,
     /// The verdict: proved, bounded, violated or undecided.
     pub verdict: Verdict,
+    /// The limits within which the verdict was reached.
+    pub limits: Options,
     /// The parameter that was varied; `None` where no parameter sets a trip count.
     pub varied: Option<Varied>,
     /// The verdict on a compiled kernel with the fence rule `init` as a note, where nothing but that rule is violated.
@@ -339,6 +341,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     Ok(Verification {
         subject,
         verdict,
+        limits: options.limits(),
         without_init,
         varied,
         faulty,

@@ -53,9 +53,14 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
             let sizes: Vec<String> = v.sizes.iter().map(|name| format!("every `{name}`")).collect();
             let turns = if v.turns.is_some() { ", and every trip count of the loop around its main loop" } else { "" };
             match (varied, &sizes[..]) {
-                (None, []) => {
-                    format!("{held} It holds in every schedule with the values given; no trip count is varied.")
-                }
+                (None, []) => match v.any_jobs {
+                    Some(line) => format!(
+                        "{held} It holds in every schedule for every number of jobs (line {line}), all else as given."
+                    ),
+                    None => {
+                        format!("{held} It holds in every schedule with the values given; no trip count is varied.")
+                    }
+                },
                 (None, _) => {
                     let sizes = listed(&sizes);
                     format!(

@@ -171,9 +171,9 @@ impl<'p> Forms<'p> {
         (Some(*x) == l.var && step > 0).then_some((first, step))
     }
 
-    /// Whether an expression is the number of CTAs on every grid.
+    /// Whether an expression is the number of CTAs, or of clusters, on every grid.
     fn is_grid_size(&self, e: &Expr) -> bool {
-        let grid = self.prog.forms.grid.as_ref().filter(|_| self.prog.cluster == 1);
+        let grid = self.prog.forms.grid.as_ref();
         grid.is_some_and(|[m, n, z]| m == e && [n, z].iter().all(|x| x.constant() == Some(1)))
     }
 

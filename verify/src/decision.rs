@@ -9,7 +9,7 @@ use crate::induction::jobs::any_length::{AnyLength, Lengths};
 use crate::induction::jobs::one_loop::OneLoop;
 use crate::induction::{self, remainders};
 use crate::prove::{self, Place, Reach, decide, late};
-use crate::{Engine, Options, Outcome, Trips, Verdict, global_stores, partial_sums, search, sizes};
+use crate::{Engine, Options, Outcome, Trips, Verdict, Violation, global_stores, partial_sums, search, sizes};
 
 /// A kernel at any trip count: `None` where the kernel itself refuses it.
 pub type AtTrips<'a> = &'a (dyn Fn(i64) -> Option<Program> + Sync);
@@ -72,11 +72,15 @@ pub(crate) fn counted(program: &Program, rules: Rules, options: Options) -> (Ver
 /// [`verify`] within a budget: the given value of the parameter that sets the trip count, then other remainders.
 fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
     let mut normal = induction::normal_form(program);
+    let mut renumbered = false;
     if !options.as_written {
-        normal = induction::pipeline_states::counted(&normal);
+        let counted = induction::pipeline_states::counted(&normal);
+        renumbered = counted != normal;
+        normal = counted;
     }
     let program = &normal;
     let mut v = of_remainder(program, rules, options, budget);
+    v.renumbered |= renumbered;
     if options.engine == Engine::Search || !v.holds() {
         return v;
     }
@@ -179,13 +183,21 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     };
     let holds_as_given =
         || prove::as_given(program, (rules, budget), options).outcome == Outcome::Proved && budget.check().is_ok();
-    if options.engine != Engine::Search
-        && let Some(one) = OneLoop::of(program)
-    {
+    let one_loop = OneLoop::of(program).filter(|_| options.engine != Engine::Search);
+    if let Some(one) = one_loop.filter(|one| one.chosen.is_some() || !options.as_written && stores_once(program, one)) {
         let mut decided = decide(&one.kernel, None);
-        (decided.v.any_jobs, decided.v.turns) = (Some(one.line), None);
+        if let Some(line) = one.chosen {
+            (decided.v.any_jobs, decided.v.turns) = (Some(line), None);
+        }
         if decided.v.outcome == Outcome::Proved && holds_as_given() {
+            decided.v.renumbered = true;
+            // Of the blocks as written.
+            decided.apart = Trips::find(program).and_then(|trips| global_stores::apart_as_given(trips.given()));
             return decided;
+        }
+        let fault = decided.v.violation.as_ref().filter(|_| one.chosen.is_none());
+        if let Some(v) = fault.and_then(|x| fault_as_written(program, x, (rules, budget), options)) {
+            return Decided { v, ..decided };
         }
     }
     let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
@@ -215,6 +227,35 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         *why += &format!("; with another trip count for each job (line {}): {reason}", of.line);
     }
     other
+}
+
+/// Whether each store in the loops over jobs is to another block in each job.
+fn stores_once(program: &Program, one: &OneLoop) -> bool {
+    match Trips::find(program) {
+        Some(trips) => global_stores::once_in_each_turn(trips.given(), &one.heads),
+        None => false,
+    }
+}
+
+/// The fault of a kernel with the trip counts of a fault of the same kernel with other blocks; `None` where the kernel has
+/// none with these.
+fn fault_as_written(
+    program: &Program,
+    of: &Violation,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+) -> Option<Verdict> {
+    let trips = Trips::find(program)?;
+    let kernel = match (of.trips, of.turns, of.jobs) {
+        (Some(n), _, Some(jobs)) => trips.with_jobs(n, jobs)?,
+        (Some(n), Some(t), None) => trips.turned(n, t)?,
+        (Some(n), None, None) => trips.at(n)?,
+        (None, ..) => program.clone(),
+    };
+    let mut v = prove::as_given(&kernel, (rules, budget), options);
+    let x = v.violation.as_mut()?;
+    (x.trips, x.turns, x.jobs) = (of.trips, of.turns, of.jobs);
+    Some(v)
 }
 
 /// Decides a kernel for all loops that are varied.

@@ -12,7 +12,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use warpline_sim::code::Code;
-use warpline_sim::ir::{Class, Instr, MoveKind, ObjId, Op, Place, Program};
+use warpline_sim::ir::{Class, Instr, MoveKind, ObjId, Op, Pc, Place, Program};
 use warpline_sim::protocol::{Footprint, Rules, Walker, agents};
 use warpline_sim::report::Finding;
 
@@ -69,6 +69,14 @@ pub(crate) fn apart_as_given(kernel: &Program) -> Option<String> {
     let s = all.find(|s| s.told.linear && !s.told.cluster && given.contains(&kernel.at[s.pc as usize]))?;
     let line = kernel.site(s.pc).line;
     Some(format!("line {line}: that no two CTAs store one block was checked for the given trip count only"))
+}
+
+/// Whether the form of each store's block in these loops determines the iteration of the loop.
+pub(crate) fn once_in_each_turn(prog: &Program, heads: &[Pc]) -> bool {
+    apart_by_form(prog).all(|s| {
+        let around = |head: &&Pc| prog.loops.iter().any(|l| l.head == **head && (l.head..l.end).contains(&s.pc));
+        heads.iter().filter(around).all(|head| s.told.turns.contains(head))
+    })
 }
 
 /// A store statement, and what its block determines.
@@ -169,12 +177,14 @@ pub(crate) fn stored_twice(prog: &Program, rules: Rules) -> Option<Violation> {
 }
 
 /// Whether the block of a place determines the cluster, and the CTA's rank in the cluster.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Determined {
     cluster: bool,
     rank: bool,
     /// Whether all coordinates have a form.
     linear: bool,
+    /// The loops whose iteration the block determines, by their first instructions.
+    turns: BTreeSet<Pc>,
 }
 
 /// What the block of a place determines, of which there may be several copies.
@@ -210,7 +220,9 @@ fn told(forms: &Forms<'_>, copies: &[(u32, &Place)]) -> Determined {
     }
     let has = |d: Digit| known.contains(&d) || forms.count(&d) == Some(1);
     let cluster = has(Digit::ClusterId) || has(Digit::ClusterM) && has(Digit::ClusterN) && has(Digit::ClusterZ);
-    Determined { cluster, rank: has(Digit::Rank), linear }
+    let rank = has(Digit::Rank);
+    let turns = known.iter().filter_map(|d| if let Digit::Turn(head) = d { Some(*head) } else { None }).collect();
+    Determined { cluster, rank, linear, turns }
 }
 
 /// The stores of the CTAs of the given grid, as far as they were listed.

@@ -92,7 +92,6 @@ pub use decision::{AtTrips, verify};
 pub use execution::random::{Walk, WalkEnd, walk};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
 pub use induction::jobs::with_lengths;
-pub use induction::replaces_states;
 pub use induction::trip_count::{Family, Trips};
 pub use mutation::{Change, Edit, Inapplicable, edits, synchronizes};
 pub use promela::{Inexpressible, promela};
@@ -246,6 +245,9 @@ pub struct Verdict {
     /// The line of a loop or condition by which values known only at run time choose the jobs, where the verdict holds for
     /// any number of them, and for any block of each.
     pub any_jobs: Option<u32>,
+    /// Whether the proof is of a kernel that makes the same steps with other numbers: counters in place of pipeline states,
+    /// or other blocks of its jobs. A certificate needs a proof of the kernel as written ([`Options::as_written`]).
+    pub renumbered: bool,
     /// The kernel of the verdict, where its values are not the given ones. The parameter that sets the trip count has
     /// another remainder, or values known only at run time are others.
     pub kernel: Option<Box<Program>>,
@@ -284,6 +286,7 @@ impl Verdict {
             sizes: Vec::new(),
             any_length: None,
             any_jobs: None,
+            renumbered: false,
             kernel: None,
             others: Vec::new(),
             unchecked_remainders: false,

@@ -48,9 +48,3 @@ pub(crate) mod while_loops;
 pub(crate) fn normal_form(prog: &Program) -> Program {
     running_counters::counters(&while_loops::counted(prog))
 }
-
-/// Whether a proof has counters in place of variables of a kernel.
-pub fn replaces_states(prog: &Program) -> bool {
-    let normal = normal_form(prog);
-    pipeline_states::counted(&normal) != normal
-}

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   one_loop     jobs that run-time values choose, as one loop over their number
+//!     block_names  numbers for the blocks of jobs
 //!   any_length   the kernel in which the trip count is a symbol, of any value for each job
 //!   lengths      the kernel with given trip counts of the jobs of one CTA
 //!   kernels      its programs, with a place between jobs where all agents meet
@@ -12,6 +13,7 @@
 //! ```
 
 pub(crate) mod any_length;
+mod block_names;
 pub(crate) mod closure;
 mod compare;
 mod kernels;

@@ -1,0 +1,251 @@
+//! Numbers for the blocks of jobs, where the number of a job does nothing but name blocks.
+//!
+//! An index of loops over jobs, or a quotient or remainder of one, becomes a large multiple of the number of the job. Two
+//! coordinates are then equal only if they are the same sum of such terms, because factors and constants are small
+//! against the multiples (`spacing`). A role can pass such a term on in a mailbox: the variable of a `get` is that term.
+
+use std::collections::BTreeSet;
+
+use warpline_sim::ir::{
+    ANY_EXTENT, Binary, Class, Expr, ExprUse, Instr, MoveKind, ObjId, Op, ParamId, Program, Unary, VarId, each,
+    each_mut,
+};
+
+use crate::induction::jobs::one_loop::{Nest, is_index, levels_only};
+use crate::induction::while_loops::{lives_behind, sets};
+
+/// Largest constant in a coordinate.
+const CONSTANTS: i64 = 1 << 19;
+
+/// The smallest multiple that an index becomes, and the logarithm of the factor between two of them, for this many
+/// different terms. Factors of terms in coordinates are below half of that factor. `None` for too many terms.
+fn spacing(terms: usize) -> Option<(u32, u32)> {
+    match terms {
+        ..=2 => Some((20, 10)),
+        3 => Some((20, 8)),
+        _ => None,
+    }
+}
+
+/// The terms of coordinates in loops over jobs, and the mailboxes that pass terms on.
+pub(super) struct BlockNames {
+    terms: Vec<Expr>,
+    mailboxes: BTreeSet<ObjId>,
+}
+
+impl BlockNames {
+    /// `None` where the number of a job does anything else, or where factors are too large. The values of `varied` are
+    /// others in a proof.
+    pub(super) fn of(prog: &Program, nests: &[Nest], varied: &BTreeSet<ParamId>) -> Option<BlockNames> {
+        let mailboxes = mailboxes(prog, nests)?;
+        let (mut terms, mut sums, mut blocks) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for nest in nests {
+            let passed = passed(prog, nest, &mailboxes)?;
+            for pc in nest.body.clone() {
+                let put = matches!(&prog.code[pc], Instr::Op { op: Op::Put { .. }, .. });
+                let mut known = true;
+                each(prog, &prog.code[pc], &mut |what, e| {
+                    let e = nest.resolved(e);
+                    let reads_passed = reads_any(&e, |v| passed.contains(&v));
+                    if !reads_index(&e) && !reads_passed {
+                        return;
+                    }
+                    known &= add_terms(&e, &mut terms) && !(reads_passed && reads_index(&e));
+                    match what {
+                        ExprUse::Tile(obj, _) => _ = blocks.insert(obj),
+                        _ => known &= put && !reads_passed,
+                    }
+                    sums.push(e);
+                });
+                if !known {
+                    return None;
+                }
+            }
+        }
+        let inside = |pc: usize| nests.iter().any(|nest| nest.body.contains(&pc));
+        let names_block = |pc: usize| {
+            let mut names = false;
+            let of = |what| matches!(what, ExprUse::Tile(obj, _) if blocks.contains(&obj));
+            each(prog, &prog.code[pc], &mut |what, _| names |= of(what));
+            names
+        };
+        if (0..prog.code.len()).any(|pc| !inside(pc) && names_block(pc)) {
+            return None;
+        }
+        // An index that is part of another term is replaced after this term.
+        terms.sort_by_key(|term| matches!(term, Expr::Var(_)));
+        let (_, apart) = spacing(terms.len())?;
+        let steady = |e: &Expr| {
+            // A block's number may be a sum with a varied number, but no multiple of it.
+            let mut steady = true;
+            e.visit(&mut |x| {
+                if matches!(x, Expr::Binary(Binary::Mul, _)) {
+                    steady &= prog.parameters_of(x).is_disjoint(varied);
+                }
+            });
+            steady
+        };
+        let small = |e: &Expr| is_small(prog, e, &terms, 1 << (apart - 1));
+        sums.iter().all(|e| steady(e) && small(e)).then_some(BlockNames { terms, mailboxes })
+    }
+
+    /// Puts multiples of the job's number in the place of terms.
+    pub(super) fn put_into(&self, kernel: &mut Program, nests: &[Nest]) -> Option<()> {
+        let prog = kernel.clone();
+        let (base, apart) = spacing(self.terms.len())?;
+        for nest in nests {
+            let job = nest.over.var?;
+            let passed = passed(&prog, nest, &self.mailboxes)?;
+            for pc in nest.body.clone() {
+                each_mut(&prog, &mut kernel.code[pc], &mut |what, e| {
+                    let mut of = nest.resolved(e);
+                    let indexed = reads_index(&of) || reads_any(&of, |v| passed.contains(&v));
+                    for (k, term) in (0..).zip(&self.terms) {
+                        let multiple = Expr::Const(1 << (base + apart * k));
+                        of.replace(term, &Expr::binary(Binary::Mul, Expr::Var(job), multiple));
+                    }
+                    *e = of;
+                    if let ExprUse::Tile(obj, dim) = what
+                        && indexed
+                        && let Some(Some(extents)) = kernel.forms.extents.get_mut(obj as usize)
+                    {
+                        extents[dim] = Expr::Const(ANY_EXTENT);
+                    }
+                });
+            }
+        }
+        Some(())
+    }
+}
+
+/// The mailboxes that pass terms on. `None` where one of them has another value, too.
+fn mailboxes(prog: &Program, nests: &[Nest]) -> Option<BTreeSet<ObjId>> {
+    let mut list = BTreeSet::new();
+    for nest in nests {
+        for pc in nest.body.clone() {
+            if let Instr::Op { op: Op::Put { dst, value }, .. } = &prog.code[pc]
+                && reads_index(&nest.resolved(value))
+            {
+                list.insert(dst.obj);
+            }
+        }
+    }
+    let term = |e: &Expr| {
+        let mut terms = Vec::new();
+        add_terms(e, &mut terms) && terms == [e.clone()]
+    };
+    let only_terms = prog.code.iter().enumerate().all(|(pc, i)| {
+        let nest = nests.iter().find(|nest| nest.body.contains(&pc));
+        match i {
+            Instr::Op { op: Op::Put { dst, value }, .. } if list.contains(&dst.obj) => {
+                nest.is_some_and(|nest| term(&nest.resolved(value)))
+            }
+            Instr::Op { op: Op::Get { src, .. }, .. } => !list.contains(&src.obj) || nest.is_some(),
+            _ => true,
+        }
+    });
+    only_terms.then_some(list)
+}
+
+/// The variables of a nest that receive a term from a mailbox. `None` where one of them has another value, too.
+fn passed(prog: &Program, nest: &Nest, mailboxes: &BTreeSet<ObjId>) -> Option<BTreeSet<VarId>> {
+    let gets = |pc: usize| match &prog.code[pc] {
+        Instr::Op { op: Op::Get { src, var, .. }, .. } if mailboxes.contains(&src.obj) => Some(*var),
+        _ => None,
+    };
+    let list: BTreeSet<VarId> = nest.body.clone().filter_map(gets).collect();
+    let once = |v: VarId| nest.body.clone().all(|pc| sets(&prog.code[pc]) != Some(v) || gets(pc) == Some(v));
+    let here = |v: VarId| !lives_behind(prog, nest.over.end as usize, v);
+    list.iter().all(|v| once(*v) && here(*v)).then_some(list)
+}
+
+/// Whether a block is a quotient or a remainder of the job.
+pub(super) fn has_quotients(prog: &Program, nest: &Nest) -> bool {
+    let mut terms = Vec::new();
+    for pc in nest.body.clone() {
+        each(prog, &prog.code[pc], &mut |what, e| {
+            if matches!(what, ExprUse::Tile(..)) {
+                add_terms(&nest.resolved(e), &mut terms);
+            }
+        });
+    }
+    terms.iter().any(|term| !matches!(term, Expr::Var(_)))
+}
+
+fn reads_index(e: &Expr) -> bool {
+    reads_any(e, is_index)
+}
+
+fn reads_any(e: &Expr, of: impl Fn(VarId) -> bool) -> bool {
+    let mut reads = false;
+    e.visit(&mut |x| reads |= matches!(x, Expr::Var(v) if of(*v)));
+    reads
+}
+
+/// Adds the terms of a sum that read indices to a list. Returns whether no term reads anything else.
+fn add_terms(e: &Expr, list: &mut Vec<Expr>) -> bool {
+    if !reads_index(e) {
+        return true;
+    }
+    match e {
+        Expr::Binary(Binary::Add | Binary::Sub, p) => add_terms(&p.0, list) && add_terms(&p.1, list),
+        Expr::Binary(Binary::Mul, p) if p.0.is_launch_constant() => add_terms(&p.1, list),
+        Expr::Binary(Binary::Mul, p) if p.1.is_launch_constant() => add_terms(&p.0, list),
+        Expr::Unary(Unary::Neg, x) => add_terms(x, list),
+        _ => {
+            if !list.contains(e) {
+                list.push(e.clone());
+            }
+            let mut only = levels_only(e);
+            e.visit(&mut |x| only &= !matches!(x, Expr::Tape(..) | Expr::Env(_)));
+            only
+        }
+    }
+}
+
+/// Whether each factor of a sum is below a limit, and so is each constant.
+fn is_small(prog: &Program, e: &Expr, terms: &[Expr], factors: i64) -> bool {
+    let first = VarId::MAX / 2;
+    let mut e = e.clone();
+    let numbered = |k: usize| first + k as VarId;
+    terms.iter().enumerate().for_each(|(k, term)| e.replace(term, &Expr::Var(numbered(k))));
+    (0..).zip(&prog.symbols).for_each(|(id, s)| e.replace(&Expr::Param(id), &Expr::Const(s.value)));
+    let mut vars = Vec::new();
+    let mut constants = true;
+    e.visit(&mut |x| match x {
+        Expr::Var(v) => vars.push(*v),
+        Expr::Const(c) => constants &= c.abs() < CONSTANTS,
+        _ => {}
+    });
+    let factor = |var: VarId| e.gain(&|v| Some((v == var) as i64));
+    constants && vars.iter().all(|v| factor(*v).is_some_and(|f| f.abs() < factors))
+}
+
+/// Whether the block of each store determines its job, as far as its form can tell: each index is a term of it, or a
+/// quotient and a remainder of the index are. `None` where a matrix is both read and written.
+pub(super) fn stores_apart(prog: &Program, nests: &[Nest]) -> Option<bool> {
+    let global = |obj: u16| prog.objects[obj as usize].class == Class::Global;
+    let (mut read, mut written, mut apart) = (Vec::new(), Vec::new(), true);
+    for (pc, i) in prog.code.iter().enumerate() {
+        let Instr::Op { op: Op::Move { how, src, dst, .. }, .. } = i else { continue };
+        if !matches!(how, MoveKind::Store | MoveKind::TmaStore) {
+            read.push(src.obj);
+            continue;
+        }
+        if !global(dst.obj) {
+            continue;
+        }
+        written.push(dst.obj);
+        let Some(nest) = nests.iter().find(|nest| nest.body.contains(&pc)) else { continue };
+        let mut terms = Vec::new();
+        dst.at.iter().for_each(|e| _ = add_terms(&nest.resolved(e), &mut terms));
+        apart &= nest.indices().all(|index| {
+            let parts = terms.iter().any(|t| match t {
+                Expr::Binary(Binary::Div, p) if p.0 == index => terms.contains(&Expr::Binary(Binary::Rem, p.clone())),
+                _ => false,
+            });
+            terms.contains(&index) || parts
+        });
+    }
+    (!written.iter().any(|obj| read.contains(obj))).then_some(apart)
+}
