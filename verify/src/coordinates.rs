@@ -135,7 +135,7 @@ impl<'p> Forms<'p> {
         all.filter(|(pc, _)| self.warps[*pc as usize] & warps != 0).copied().collect()
     }
 
-    /// Number of values of a digit; `None` where unknown.
+    /// Number of values of a digit, at most; `None` where unknown.
     pub(crate) fn count(&self, d: &Digit) -> Option<i64> {
         Some(match d {
             Digit::ClusterM => self.prog.grid.m,
@@ -150,15 +150,24 @@ impl<'p> Forms<'p> {
                 let l = self.prog.loops.iter().find(|l| l.head == *head)?;
                 let warps = self.warps[l.head as usize];
                 let (first, step) = self.loop_of(l, warps)?;
-                // A bound that a proof varies is no constant.
+                // A bound that a proof varies is no constant. A loop that starts with the CTA's index starts later.
                 let (Form { constant: from, terms }, to) = (self.form(first, warps, 0)?, l.bound.as_ref()?.constant()?);
-                if !terms.is_empty() {
+                if terms.values().any(|factor| *factor < 0) {
                     return None;
                 }
                 ((to - from).max(0) as u64).div_ceil(step as u64) as i64
             }
-            Digit::Quotient(..) => return None,
+            Digit::Quotient(x, c) => self.largest(x)?.checked_div(*c)?.checked_add(1)?,
         })
+    }
+
+    /// The largest value of a form without negative parts.
+    fn largest(&self, f: &Form) -> Option<i64> {
+        let sum = |sum: i64, (d, factor): (&Digit, &i64)| {
+            let most = self.count(d)?.max(1) - 1;
+            sum.checked_add(factor.checked_mul(most)?).filter(|_| *factor >= 0)
+        };
+        f.terms.iter().try_fold(f.constant, sum).filter(|_| f.constant >= 0)
     }
 
     /// First value and step of the variable of a `for` loop of these warps. A loop in steps of the grid's size has the
@@ -291,7 +300,7 @@ impl<'p> Forms<'p> {
             }
             span = self.count(d).and_then(|n| span?.checked_add(factor.checked_mul(n.max(1) - 1)?));
         }
-        Some(terms.into_iter().map(|(_, d)| d.clone()).collect())
+        Some(f.terms.keys().cloned().collect())
     }
 }
 

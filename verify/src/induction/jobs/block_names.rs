@@ -11,7 +11,7 @@ use warpline_sim::ir::{
     each_mut,
 };
 
-use crate::induction::jobs::one_loop::{Nest, is_index, levels_only};
+use crate::induction::jobs::nest::{Nest, is_index, levels_only};
 use crate::induction::while_loops::{lives_behind, sets};
 
 /// Largest constant in a coordinate.
@@ -41,7 +41,7 @@ impl BlockNames {
         let (mut terms, mut sums, mut blocks) = (Vec::new(), Vec::new(), BTreeSet::new());
         for nest in nests {
             let passed = passed(prog, nest, &mailboxes)?;
-            for pc in nest.body.clone() {
+            for pc in nest.body.clone().filter(|pc| !nest.controls(prog, *pc)) {
                 let put = matches!(&prog.code[pc], Instr::Op { op: Op::Put { .. }, .. });
                 let mut known = true;
                 each(prog, &prog.code[pc], &mut |what, e| {
@@ -94,15 +94,15 @@ impl BlockNames {
         let prog = kernel.clone();
         let (base, apart) = spacing(self.terms.len())?;
         for nest in nests {
-            let job = nest.over.var?;
+            let numbers = self.terms.iter().map(|term| nest.number_of(term)).collect::<Option<Vec<_>>>()?;
             let passed = passed(&prog, nest, &self.mailboxes)?;
-            for pc in nest.body.clone() {
+            for pc in nest.body.clone().filter(|pc| !nest.controls(&prog, *pc)) {
                 each_mut(&prog, &mut kernel.code[pc], &mut |what, e| {
                     let mut of = nest.resolved(e);
                     let indexed = reads_index(&of) || reads_any(&of, |v| passed.contains(&v));
-                    for (k, term) in (0..).zip(&self.terms) {
+                    for (k, (term, number)) in (0..).zip(self.terms.iter().zip(&numbers)) {
                         let multiple = Expr::Const(1 << (base + apart * k));
-                        of.replace(term, &Expr::binary(Binary::Mul, Expr::Var(job), multiple));
+                        of.replace(term, &Expr::binary(Binary::Mul, Expr::Var(*number), multiple));
                     }
                     *e = of;
                     if let ExprUse::Tile(obj, dim) = what

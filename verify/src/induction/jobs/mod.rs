@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   one_loop     jobs that run-time values choose, as one loop over their number
+//!     nest         the loops and conditions around a job
 //!     block_names  numbers for the blocks of jobs
 //!   any_length   the kernel in which the trip count is a symbol, of any value for each job
 //!   lengths      the kernel with given trip counts of the jobs of one CTA
@@ -19,6 +20,7 @@ mod compare;
 mod kernels;
 mod lengths;
 mod merging;
+mod nest;
 pub(crate) mod one_loop;
 mod shifts;
 
