@@ -178,7 +178,13 @@ impl Verification {
             "values of a parameter between two that give a trip count behave like the few of them that were decided"
                 .to_string()
         });
-        let smaller = smaller.into_iter().chain(unchecked);
+        let turned = varied.as_ref().filter(|_| self.verdict.turns.is_some());
+        let later = turned.map(|trips| warpline_verify::assumed_inside(symbolic, trips)).into_iter().flatten().map(
+            |(name, line)| {
+                format!("blocks of {name} begin inside the matrix for other numbers of jobs, too (line {line})")
+            },
+        );
+        let smaller = smaller.into_iter().chain(unchecked).chain(later);
         let read = self.subject.imported.iter().flat_map(|i| &i.assumptions);
         every
             .chain(run_time)

@@ -130,9 +130,14 @@ impl<'p> Forms<'p> {
     }
 
     /// The assignments to a variable by these warps.
-    fn sets(&self, v: VarId, warps: u64) -> Vec<(Pc, &'p Expr)> {
+    pub(crate) fn sets(&self, v: VarId, warps: u64) -> Vec<(Pc, &'p Expr)> {
         let all = self.sets.get(&v).into_iter().flatten();
         all.filter(|(pc, _)| self.warps[*pc as usize] & warps != 0).copied().collect()
+    }
+
+    /// The warps that may perform an instruction, as bits.
+    pub(crate) fn warps_of(&self, pc: Pc) -> u64 {
+        self.warps[pc as usize]
     }
 
     /// Number of values of a digit, at most; `None` where unknown.

@@ -3,6 +3,7 @@
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
+use crate::blocks_inside;
 use crate::budget::Budget;
 use crate::execution::run_time;
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
@@ -184,7 +185,8 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     let holds_as_given =
         || prove::as_given(program, (rules, budget), options).outcome == Outcome::Proved && budget.check().is_ok();
     let one_loop = OneLoop::of(program).filter(|_| options.engine != Engine::Search);
-    if let Some(one) = one_loop.filter(|one| one.chosen.is_some() || !options.as_written && stores_once(program, one)) {
+    if let Some(one) = one_loop.filter(|one| one.chosen.is_some() || !options.as_written && known_blocks(program, one))
+    {
         let mut decided = decide(&one.kernel, None);
         if let Some(line) = one.chosen {
             (decided.v.any_jobs, decided.v.turns) = (Some(line), None);
@@ -229,10 +231,13 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     other
 }
 
-/// Whether each store in the loops over jobs is to another block in each job.
-fn stores_once(program: &Program, one: &OneLoop) -> bool {
+/// Whether the form of blocks shows what a proof with other blocks leaves out: each store in the loops over jobs is to
+/// another block in each job, and blocks begin inside their matrices.
+fn known_blocks(program: &Program, one: &OneLoop) -> bool {
     match Trips::find(program) {
-        Some(trips) => global_stores::once_in_each_turn(trips.given(), &one.heads),
+        Some(trips) => {
+            global_stores::once_in_each_turn(trips.given(), &one.heads) && !blocks_inside::unknown(program, &trips)
+        }
         None => false,
     }
 }

@@ -56,6 +56,7 @@
 //! ```
 
 mod assumed;
+mod blocks_inside;
 mod budget;
 mod certificate;
 mod coordinates;
@@ -85,6 +86,7 @@ use prove::{Place, Reach, take};
 pub(crate) use decision::{AtTurns, VariedLoops, counted, with_loops};
 
 pub use assumed::assumed;
+pub use blocks_inside::assumed_inside;
 pub use certificate::{Conclusion, DecidedCell, Induction, Insertion, Line, Order, TripRegion, insertions, varied};
 pub use counterexample::{Meeting, MoveDescription, Pair, Witness, witness};
 pub use cta::class::{one_step_more, trip_count};

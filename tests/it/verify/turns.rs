@@ -9,6 +9,8 @@ use warpline_sim::engine::rules;
 use warpline_sim::ir::Program;
 use warpline_verify::{Options, Outcome, Trips, Verdict, verify};
 
+use warpline_tests::TempDir;
+
 use super::verify as ask;
 
 /// A persistent ring whose reader gives a slot back only where a guard holds.
@@ -334,4 +336,41 @@ proptest! {
             }
         }
     }
+}
+
+/// A persistent kernel that loads this block without a mask. A `let` or a parameter is the number of jobs.
+fn loads(block: &str, by_let: bool) -> String {
+    let (jobs, of) = if by_let { ("cols = 2", "  let jobs = 4 * cols\n") } else { ("jobs = 8", "") };
+    format!(
+        "kernel later({jobs}, tiles = 3)
+  needs sm_90
+{of}  grid 2   warps 1
+  global A: f16[64 * jobs, 64 * tiles]   global B: f16[64 * (jobs / 4 + 1), 64 * tiles]
+  shared a: f16[64, 64]
+  all:
+    for job in cta.id..jobs step grid.size:
+      for i in 0..tiles:
+        load {block} -> a
+        barrier
+"
+    )
+}
+
+#[test]
+fn blocks_of_later_jobs_begin_inside_or_are_assumed_to() {
+    let dir = TempDir::new();
+    let asked = |block: &str, by_let| {
+        let file = dir.write("later.pipe", &loads(block, by_let));
+        let json = ask(&[&file, "--machine", "h200", "--no-suggestion"]).json;
+        let assumed = json["assumptions"].to_string().contains("begin inside the matrix for other numbers of jobs");
+        (json["verdict"].as_str().unwrap().to_string(), assumed)
+    };
+    let proved = || "proved".to_string();
+    for block in ["A[job, i]", "A[job / 4, i]", "B[job / 4, i]"] {
+        assert_eq!(asked(block, true), (proved(), false), "{block}");
+        assert_eq!(asked(block, false), (proved(), false), "{block}");
+    }
+    assert_eq!(asked("B[job / 3, i]", true), (proved(), true));
+    // With 9 jobs, the last block begins behind the end.
+    assert_eq!(asked("B[job / 3, i]", false), ("violated".to_string(), false));
 }
