@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use warpline_sim::ir::{
-    Binary, Class, Env, Expr, Instr, Loop, MoveKind, Op, ParamId, Pc, Place, Program, Symbol, VarId, lcm,
+    Binary, Class, Env, Expr, Instr, Loop, MoveKind, Op, ParamId, Pc, Place, Program, Symbol, VarId, apply, lcm,
 };
 
 use crate::coordinates::Forms;
@@ -201,11 +201,15 @@ impl Inside<'_> {
     fn always_below(&self, number: &Expr, end: &Expr) -> bool {
         let difference = Expr::binary(Binary::Sub, end.clone(), number.clone());
         let Some((difference, period)) = self.sum(&difference) else { return false };
-        let at = |jobs: i64| {
-            let mut e = difference.clone();
-            e.replace(&Expr::Param(JOBS), &Expr::Const(jobs));
-            self.prog.launch_value(&e)
-        };
+        // A sum has constants and the number of jobs only.
+        fn value(e: &Expr, jobs: i64) -> Option<i64> {
+            match e {
+                Expr::Const(c) => Some(*c),
+                Expr::Binary(op, p) => apply(*op, value(&p.0, jobs)?, value(&p.1, jobs)?),
+                _ => Some(jobs),
+            }
+        }
+        let at = |jobs: i64| value(&difference, jobs);
         let Symbol { name, value, .. } = &self.prog.symbols[JOBS as usize];
         // Behind the given value, two periods: all later numbers follow.
         let last = (*value).max(0) + 2 * period;
