@@ -4,8 +4,9 @@
 //! order, so a wait may rely only on steps that the wait sees in every schedule:
 //!
 //! * A wait for `>= v` of a counter that only grows sees a step if the other steps, without those that come after that
-//!   step, do not reach v.
-//! * A wait on a counter that is also set sees the steps up to the first value that lets the wait pass. Then every step
+//!   step, do not reach v. The same holds of the steps behind a reset (`st`) that comes after all earlier steps, before
+//!   all later ones, and before the wait.
+//! * Any other wait on a counter that is also set sees the steps up to the first value that lets the wait pass. Then every step
 //!   must know of the step before.
 //!
 //! Two things make one run undecided ([`World::unordered`]): a later step that could come before a wait in another
@@ -168,7 +169,8 @@ impl World<'_> {
         if !behind_ordered || !behind_waits {
             self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
-        if how.order.acquires() {
+        // `red` returns nothing, so a fence behind a relaxed one acquires nothing.
+        if how.order.acquires() || matches!(act, CounterAct::Fetch(_)) {
             let all = (0..self.global.counters[ix as usize].steps.len()).collect();
             self.join_steps(a, ix, all, how);
         }
@@ -186,13 +188,14 @@ impl World<'_> {
     /// The steps that a wait for a value sees in every schedule, and whether a later step must come after the wait.
     pub(super) fn must_see(&mut self, a: AgentId, pc: u32, ix: CounterIx, cmp: Binary, v: i64) -> (Vec<usize>, bool) {
         let c = &self.global.counters[ix as usize];
-        let grows = c.steps.iter().all(|s| !s.sets && s.delta >= 0);
         let after = |d: &Step, s: &Step| self.knows_of(d.knows, s.epoch);
+        let (start, base) = self.since_reset(a, c);
+        let grows = c.steps[start..].iter().all(|s| !s.sets && s.delta >= 0);
         if grows && matches!(cmp, Binary::Ge | Binary::Eq) {
-            let must = (0..c.steps.len()).filter(|i| {
+            let must = (start..c.steps.len()).filter(|i| {
                 let s = &c.steps[*i];
-                let others = c.steps.iter().enumerate().filter(|(j, d)| j != i && !after(d, s));
-                let sum: i64 = c.base + others.map(|(_, d)| d.delta).sum::<i64>();
+                let others = (start..).zip(&c.steps[start..]).filter(|(j, d)| j != i && !after(d, s));
+                let sum: i64 = base + others.map(|(_, d)| d.delta).sum::<i64>();
                 self.satisfies(v, Binary::Gt, sum)
             });
             return (must.collect(), cmp == Binary::Eq);
@@ -212,6 +215,22 @@ impl World<'_> {
             self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
         (must, true)
+    }
+
+    /// The steps behind the last reset of a counter, and the value that the reset left. A reset is a `st` that comes after
+    /// all earlier steps and before all later ones in every schedule; an agent that knows of the reset sees only the
+    /// later ones.
+    fn since_reset(&self, a: AgentId, c: &Counter) -> (usize, i64) {
+        let row = self.spec.agent_row(a);
+        let Some(reset) = c.steps.iter().rposition(|s| s.sets) else { return (0, c.base) };
+        let set = &c.steps[reset];
+        let behind = c.steps[..reset].iter().all(|s| self.knows_of(set.knows, s.epoch));
+        let before = c.steps[reset + 1..].iter().all(|s| self.knows_of(s.knows, set.epoch));
+        if behind && before && self.knows_of(row, set.epoch) {
+            (reset + 1, c.base + c.steps[..=reset].iter().map(|s| s.delta).sum::<i64>())
+        } else {
+            (0, c.base)
+        }
     }
 
     /// Completes a wait or load: the agent acquires what the operation saw.
