@@ -56,6 +56,7 @@
 //! ```
 
 mod assumed;
+mod atomic_orders;
 mod budget;
 mod certificate;
 mod coordinates;
@@ -250,6 +251,8 @@ pub struct Verdict {
     pub others: Vec<String>,
     /// Whether the code tells apart more remainders than were decided.
     pub unchecked_remainders: bool,
+    /// Number of orders of `atom` that were decided one by one; 0 where something else orders them.
+    pub orders: usize,
 }
 
 impl Violation {
@@ -283,6 +286,7 @@ impl Verdict {
             kernel: None,
             others: Vec::new(),
             unchecked_remainders: false,
+            orders: 0,
         }
     }
 

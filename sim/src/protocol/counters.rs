@@ -55,6 +55,8 @@ pub(super) struct Step {
     pub(super) ordered: bool,
     pub(super) epoch: Epoch,
     pub(super) agent: AgentId,
+    /// The number of the agent's `atom`, from 1; 0 for other steps.
+    pub(super) number: u32,
     pub(super) pc: u32,
     /// What the step's agent knew, the step included.
     pub(super) knows: RowId,
@@ -143,7 +145,18 @@ impl World<'_> {
         self.order.reached(row, e.comp) >= e.clock
     }
 
-    /// The outcome of an agent's operation depends on which steps came before, so the agent must know of all steps.
+    /// The outcome of an agent's operation depends on which steps came before, so the agent must know of all steps. Of
+    /// the first `atom` of agents, each order is decided (`atomic_order`).
+    fn in_order(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
+        let row = self.spec.agent_row(a);
+        let steps = self.global.counters[ix as usize].steps.iter().filter(|s| !self.knows_of(row, s.epoch));
+        let before: Vec<(AgentId, u32)> = steps.map(|s| (s.agent, s.number)).collect();
+        if !before.is_empty() && !self.global.atomics.meet(a, &before, &self.prog.atomic_order) {
+            self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
+        }
+    }
+
+    /// The same for an operation whose orders are not decided.
     pub(super) fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
         let row = self.spec.agent_row(a);
         if self.global.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
@@ -155,12 +168,15 @@ impl World<'_> {
     pub(super) fn change(&mut self, a: AgentId, pc: u32, ix: CounterIx, (new, act): (i64, CounterAct), how: Semantics) {
         let row = self.spec.agent_row(a);
         let (sets, ordered) = (act == CounterAct::Set, act != CounterAct::Add);
-        if ordered {
+        let fetches = matches!(act, CounterAct::Fetch(_));
+        if fetches {
+            self.in_order(a, pc, ix);
+        } else if ordered {
             self.in_order_here(a, pc, ix);
         }
         let c = &self.global.counters[ix as usize];
         let delta = new - c.value;
-        let behind_ordered = c.steps.iter().all(|s| !s.ordered || self.knows_of(row, s.epoch));
+        let behind_ordered = fetches || c.steps.iter().all(|s| !s.ordered || self.knows_of(row, s.epoch));
         let behind_waits = c.waits.iter().all(|w| {
             // A step that comes after what the wait relies on cannot replace that.
             let behind = || w.must.iter().all(|e| self.knows_of(row, *e));
@@ -170,9 +186,13 @@ impl World<'_> {
             self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
         // `red` returns nothing, so a fence behind a relaxed one acquires nothing.
-        if how.order.acquires() || matches!(act, CounterAct::Fetch(_)) {
+        if how.order.acquires() || fetches {
             let all = (0..self.global.counters[ix as usize].steps.len()).collect();
             self.join_steps(a, ix, all, how);
+        }
+        let number = if fetches { self.global.atomics.fetched(a) } else { 0 };
+        if fetches {
+            self.atomics_changed();
         }
         let epoch = self.own_access(a, pc).epoch;
         let knows = self.order.snapshot(row);
@@ -181,7 +201,7 @@ impl World<'_> {
         self.order.tick(row, a);
         let c = &mut self.global.counters[ix as usize];
         c.value = new;
-        c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope: how.scope });
+        c.steps.push(Step { delta, sets, ordered, epoch, agent: a, number, pc, knows, releases, scope: how.scope });
         self.journal.changed(WaitTarget::Counter(ix));
     }
 

@@ -302,6 +302,7 @@ impl World<'_> {
                 s.access(&r.access);
             }
         }
+        self.global.atomics.entries(|bits| s.same(bits));
         for c in &self.global.counters {
             s.count(Family::Variable, c.value);
             s.count(Family::Variable, c.base);
