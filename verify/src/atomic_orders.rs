@@ -38,7 +38,10 @@ pub(crate) fn decide(
     match v.outcome {
         Outcome::GaveUp { .. } => return None,
         Outcome::Violated => v.kernel = Some(Box::new(kernel)),
-        Outcome::Proved | Outcome::Bounded { .. } => v.orders = number,
+        Outcome::Proved | Outcome::Bounded { .. } => {
+            v.orders = number;
+            v.classes.iter_mut().for_each(|class| *class += &format!(", in each of {number} orders"));
+        }
     }
     Some(v)
 }
