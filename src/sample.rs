@@ -53,6 +53,7 @@ pub(crate) fn ran(name: &str) -> Simulation {
         grid: Grid { m: 1, n: 1, z: 1, group: 0 },
         cluster: 1,
         cooperative: false,
+        atomic_order: vec![],
         warps: 4,
         regs: None,
         waits: Waits::Auto,

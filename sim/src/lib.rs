@@ -71,6 +71,7 @@
 //!     grid: Grid { m: 1, n: 1, z: 1, group: 0 },
 //!     cluster: 1,
 //!     cooperative: false,
+//!     atomic_order: vec![],
 //!     warps: 2,
 //!     regs: None,
 //!     waits: Waits::Auto,

@@ -10,7 +10,9 @@ use crate::induction::jobs::any_length::{AnyLength, Lengths};
 use crate::induction::jobs::one_loop::OneLoop;
 use crate::induction::{self, remainders};
 use crate::prove::{self, Place, Reach, decide, late};
-use crate::{Engine, Options, Outcome, Trips, Verdict, Violation, global_stores, partial_sums, search, sizes};
+use crate::{
+    Engine, Options, Outcome, Trips, Verdict, Violation, atomic_orders, global_stores, partial_sums, search, sizes,
+};
 
 /// A kernel at any trip count: `None` where the kernel itself refuses it.
 pub type AtTrips<'a> = &'a (dyn Fn(i64) -> Option<Program> + Sync);
@@ -80,7 +82,7 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         normal = counted;
     }
     let program = &normal;
-    let mut v = of_remainder(program, rules, options, budget);
+    let mut v = of_orders(program, rules, options, budget);
     v.renumbered |= renumbered;
     if options.engine == Engine::Search || !v.holds() {
         return v;
@@ -95,7 +97,7 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
     let others = remainders::others(program, &trips);
     v.unchecked_remainders = !others.all;
     for kernel in others.kernels {
-        let other = of_remainder(&kernel, rules, options, budget);
+        let other = of_orders(&kernel, rules, options, budget);
         let steps = v.steps + other.steps;
         match &other.outcome {
             Outcome::Proved => {}
@@ -104,7 +106,10 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
                 v.turns = None;
             }
             Outcome::Bounded { .. } => {}
-            _ => return Verdict { steps, kernel: Some(Box::new(kernel)), ..other },
+            _ => {
+                let kernel = other.kernel.clone().unwrap_or(Box::new(kernel));
+                return Verdict { steps, kernel: Some(kernel), ..other };
+            }
         }
         v.steps = steps;
         v.others.push(differs(program, &kernel));
@@ -117,6 +122,16 @@ fn differs(program: &Program, other: &Program) -> String {
     let pairs = program.symbols.iter().zip(&other.symbols);
     let first = pairs.filter(|(x, _)| x.definition.is_none()).find(|(x, y)| x.value != y.value);
     first.map_or_else(String::new, |(_, y)| format!("{} = {}", y.name, y.value))
+}
+
+/// The verdict for the given remainder. If the order of `atom` is open, each order is decided.
+fn of_orders(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
+    let v = of_remainder(program, rules, options, budget);
+    if !v.open || !matches!(v.outcome, Outcome::GaveUp { .. }) {
+        return v;
+    }
+    let one = |program: &Program| of_remainder(program, rules, options, budget);
+    atomic_orders::decide(program, rules, (options, budget), one).unwrap_or(v)
 }
 
 /// The verdict for the given remainder of the parameter that sets the trip count.

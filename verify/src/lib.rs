@@ -56,6 +56,7 @@
 //! ```
 
 mod assumed;
+mod atomic_orders;
 mod blocks_inside;
 mod budget;
 mod certificate;
@@ -257,6 +258,8 @@ pub struct Verdict {
     pub others: Vec<String>,
     /// Whether the code tells apart more remainders than were decided.
     pub unchecked_remainders: bool,
+    /// Number of orders of `atom` that were decided one by one; 0 where something else orders them.
+    pub orders: usize,
 }
 
 impl Violation {
@@ -292,6 +295,7 @@ impl Verdict {
             kernel: None,
             others: Vec::new(),
             unchecked_remainders: false,
+            orders: 0,
         }
     }
 

@@ -199,6 +199,7 @@ fn program(
         grid: Grid { m: 1, n: 1, z: 1, group: 0 },
         cluster: s.ctas(),
         cooperative: false,
+        atomic_order: Vec::new(),
         warps: n,
         regs: registers(&tree, n * s.ctas(), s.entry.registers),
         waits: Waits::Auto,

@@ -234,6 +234,7 @@ impl<'a> Lower<'a> {
             grid: Grid { m: 1, n: 1, z: 1, group: 0 },
             cluster: 1,
             cooperative: false,
+            atomic_order: Vec::new(),
             warps: 1,
             regs: None,
             waits: Waits::Auto,

@@ -415,6 +415,9 @@ pub struct Program {
     /// Whether all CTAs of the grid run at the same time and see each other's counters. [`Program::grid`] is then one
     /// unit.
     pub cooperative: bool,
+    /// Agents in the order in which they come to their first `atom`. Where nothing orders these, a proof decides each
+    /// order. Empty where the order is open.
+    pub atomic_order: Vec<u32>,
     /// Warps in a CTA; at most 64.
     pub warps: u32,
     /// Registers of a thread at launch, if the kernel states them.

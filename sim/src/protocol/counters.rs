@@ -4,8 +4,9 @@
 //! order, so a wait may rely only on steps that the wait sees in every schedule:
 //!
 //! * A wait for `>= v` of a counter that only grows sees a step if the other steps, without those that come after that
-//!   step, do not reach v.
-//! * A wait on a counter that is also set sees the steps up to the first value that lets the wait pass. Then every step
+//!   step, do not reach v. The same holds of the steps behind a reset (`st`) that comes after all earlier steps, before
+//!   all later ones, and before the wait.
+//! * Any other wait on a counter that is also set sees the steps up to the first value that lets the wait pass. Then every step
 //!   must know of the step before.
 //!
 //! Two things make one run undecided ([`World::unordered`]): a later step that could come before a wait in another
@@ -54,6 +55,8 @@ pub(super) struct Step {
     pub(super) ordered: bool,
     pub(super) epoch: Epoch,
     pub(super) agent: AgentId,
+    /// The number of the agent's `atom`, from 1; 0 for other steps.
+    pub(super) number: u32,
     pub(super) pc: u32,
     /// What the step's agent knew, the step included.
     pub(super) knows: RowId,
@@ -142,7 +145,18 @@ impl World<'_> {
         self.order.reached(row, e.comp) >= e.clock
     }
 
-    /// The outcome of an agent's operation depends on which steps came before, so the agent must know of all steps.
+    /// The outcome of an agent's operation depends on which steps came before, so the agent must know of all steps. Of
+    /// the first `atom` of agents, each order is decided (`atomic_order`).
+    fn in_order(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
+        let row = self.spec.agent_row(a);
+        let steps = self.global.counters[ix as usize].steps.iter().filter(|s| !self.knows_of(row, s.epoch));
+        let before: Vec<(AgentId, u32)> = steps.map(|s| (s.agent, s.number)).collect();
+        if !before.is_empty() && !self.global.atomics.meet(a, &before, &self.prog.atomic_order) {
+            self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
+        }
+    }
+
+    /// The same for an operation whose orders are not decided.
     pub(super) fn in_order_here(&mut self, a: AgentId, pc: u32, ix: CounterIx) {
         let row = self.spec.agent_row(a);
         if self.global.counters[ix as usize].steps.iter().any(|s| !self.knows_of(row, s.epoch)) {
@@ -154,12 +168,15 @@ impl World<'_> {
     pub(super) fn change(&mut self, a: AgentId, pc: u32, ix: CounterIx, (new, act): (i64, CounterAct), how: Semantics) {
         let row = self.spec.agent_row(a);
         let (sets, ordered) = (act == CounterAct::Set, act != CounterAct::Add);
-        if ordered {
+        let fetches = matches!(act, CounterAct::Fetch(_));
+        if fetches {
+            self.in_order(a, pc, ix);
+        } else if ordered {
             self.in_order_here(a, pc, ix);
         }
         let c = &self.global.counters[ix as usize];
         let delta = new - c.value;
-        let behind_ordered = c.steps.iter().all(|s| !s.ordered || self.knows_of(row, s.epoch));
+        let behind_ordered = fetches || c.steps.iter().all(|s| !s.ordered || self.knows_of(row, s.epoch));
         let behind_waits = c.waits.iter().all(|w| {
             // A step that comes after what the wait relies on cannot replace that.
             let behind = || w.must.iter().all(|e| self.knows_of(row, *e));
@@ -168,9 +185,14 @@ impl World<'_> {
         if !behind_ordered || !behind_waits {
             self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
-        if how.order.acquires() {
+        // `red` returns nothing, so a fence behind a relaxed one acquires nothing.
+        if how.order.acquires() || fetches {
             let all = (0..self.global.counters[ix as usize].steps.len()).collect();
             self.join_steps(a, ix, all, how);
+        }
+        let number = if fetches { self.global.atomics.fetched(a) } else { 0 };
+        if fetches {
+            self.atomics_changed();
         }
         let epoch = self.own_access(a, pc).epoch;
         let knows = self.order.snapshot(row);
@@ -179,20 +201,21 @@ impl World<'_> {
         self.order.tick(row, a);
         let c = &mut self.global.counters[ix as usize];
         c.value = new;
-        c.steps.push(Step { delta, sets, ordered, epoch, agent: a, pc, knows, releases, scope: how.scope });
+        c.steps.push(Step { delta, sets, ordered, epoch, agent: a, number, pc, knows, releases, scope: how.scope });
         self.journal.changed(WaitTarget::Counter(ix));
     }
 
     /// The steps that a wait for a value sees in every schedule, and whether a later step must come after the wait.
     pub(super) fn must_see(&mut self, a: AgentId, pc: u32, ix: CounterIx, cmp: Binary, v: i64) -> (Vec<usize>, bool) {
         let c = &self.global.counters[ix as usize];
-        let grows = c.steps.iter().all(|s| !s.sets && s.delta >= 0);
         let after = |d: &Step, s: &Step| self.knows_of(d.knows, s.epoch);
+        let (start, base) = self.since_reset(a, c);
+        let grows = c.steps[start..].iter().all(|s| !s.sets && s.delta >= 0);
         if grows && matches!(cmp, Binary::Ge | Binary::Eq) {
-            let must = (0..c.steps.len()).filter(|i| {
+            let must = (start..c.steps.len()).filter(|i| {
                 let s = &c.steps[*i];
-                let others = c.steps.iter().enumerate().filter(|(j, d)| j != i && !after(d, s));
-                let sum: i64 = c.base + others.map(|(_, d)| d.delta).sum::<i64>();
+                let others = (start..).zip(&c.steps[start..]).filter(|(j, d)| j != i && !after(d, s));
+                let sum: i64 = base + others.map(|(_, d)| d.delta).sum::<i64>();
                 self.satisfies(v, Binary::Gt, sum)
             });
             return (must.collect(), cmp == Binary::Eq);
@@ -212,6 +235,22 @@ impl World<'_> {
             self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
         (must, true)
+    }
+
+    /// The steps behind the last reset of a counter, and the value that the reset left. A reset is a `st` that comes after
+    /// all earlier steps and before all later ones in every schedule; an agent that knows of the reset sees only the
+    /// later ones.
+    fn since_reset(&self, a: AgentId, c: &Counter) -> (usize, i64) {
+        let row = self.spec.agent_row(a);
+        let Some(reset) = c.steps.iter().rposition(|s| s.sets) else { return (0, c.base) };
+        let set = &c.steps[reset];
+        let behind = c.steps[..reset].iter().all(|s| self.knows_of(set.knows, s.epoch));
+        let before = c.steps[reset + 1..].iter().all(|s| self.knows_of(s.knows, set.epoch));
+        if behind && before && self.knows_of(row, set.epoch) {
+            (reset + 1, c.base + c.steps[..=reset].iter().map(|s| s.delta).sum::<i64>())
+        } else {
+            (0, c.base)
+        }
     }
 
     /// Completes a wait or load: the agent acquires what the operation saw.

@@ -12,6 +12,7 @@
 use crate::ir::{Binary, Class, Instr, MoveKind, ObjId, Op, Program};
 use crate::report::FindingKind;
 
+use super::atomic_order::AtomicOrder;
 use super::counters::Counter;
 use super::footprint::Footprint;
 use super::op::global_place;
@@ -57,11 +58,13 @@ pub(super) struct GlobalState {
     pub(super) counters: Vec<Counter>,
     /// Accesses to followed matrices that later accesses can conflict with, oldest first, by object.
     pub(super) regions: Vec<Vec<Region>>,
+    /// The order of `atom`.
+    pub(super) atomics: AtomicOrder,
     /// Tiles that `clc` hands out, last first.
     pub(super) more_tiles: Vec<i64>,
 }
 
-clone_by_field!(GlobalState { counters, regions, more_tiles });
+clone_by_field!(GlobalState { counters, regions, atomics, more_tiles });
 
 impl GlobalState {
     /// Before the first step: this many counters and objects, and the tiles to hand out in order.
@@ -69,6 +72,7 @@ impl GlobalState {
         GlobalState {
             counters: vec![Counter::default(); counters],
             regions: vec![Vec::new(); objects],
+            atomics: AtomicOrder::default(),
             more_tiles: more_tiles.iter().rev().copied().collect(),
         }
     }

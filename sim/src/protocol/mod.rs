@@ -44,6 +44,7 @@ macro_rules! clone_by_field {
 }
 
 mod agents;
+mod atomic_order;
 mod cell;
 mod counters;
 mod coverage;

@@ -302,13 +302,15 @@ impl World<'_> {
                 s.access(&r.access);
             }
         }
+        self.global.atomics.entries(|bits| s.same(bits));
         for c in &self.global.counters {
             s.count(Family::Variable, c.value);
             s.count(Family::Variable, c.base);
             s.same((c.steps.len() as u64) << 32 | c.waits.len() as u64);
             for x in &c.steps {
                 s.count(Family::Variable, x.delta);
-                s.same((x.scope as u64) << 2 | (x.sets as u64) << 1 | x.ordered as u64);
+                let first = x.number <= 1;
+                s.same((x.scope as u64) << 3 | (first as u64) << 2 | (x.sets as u64) << 1 | x.ordered as u64);
                 s.epoch(x.epoch);
                 s.same((x.pc as u64) << 32 | x.agent as u64);
                 rows.extend([x.knows, x.releases]);

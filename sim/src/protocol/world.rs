@@ -205,6 +205,7 @@ impl<'p> World<'p> {
         self.agents[a].ended = true;
         self.leave_meets(a);
         self.leave_registers(a);
+        self.atomics_changed();
         let cta = self.spec.info[a as usize].cta;
         if self.cta_ended(cta) {
             self.leave_mbars(cta);

@@ -52,6 +52,18 @@ fn fences_on_both_sides_make_a_relaxed_flag_order() {
 }
 
 #[test]
+fn a_fence_behind_a_relaxed_atomic_acquires_what_the_atomic_saw() {
+    let signal = "elect: red.add flag, 1 release; red.add other, 1";
+    let body = |wait: &str, mark: &str| {
+        handed_on(signal, wait, mark).replace("global flag: counter", "global flag: counter   global other: counter")
+    };
+    check("h200", &body("elect: wait other >= 1; atom.add flag, 1 -> old; fence gpu\n      warp.sync", ""));
+    check("h200", &body("elect: wait other >= 1; atom.add flag, 1 -> old\n      warp.sync", "//~ scope"));
+    // `red` returns nothing.
+    check("h200", &body("elect: wait other >= 1; red.add flag, 1; fence gpu\n      warp.sync", "//~ scope"));
+}
+
+#[test]
 fn a_scope_includes_both_ctas() {
     check("h200", &handed_on("elect: red.add flag, 1 release cta", "wait flag >= 1 acquire gpu", "//~ scope"));
     check("h200", &handed_on("elect: red.add flag, 1 release gpu", "wait flag >= 1 acquire cluster", "//~ scope"));

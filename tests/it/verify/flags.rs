@@ -24,6 +24,18 @@ enum Op {
     /// Counter, value, whether it compares for equality, whether it acquires.
     Wait(usize, i64, bool, bool),
     Fence,
+    /// `atom.add` of one, and loads of all blocks where the old value is this one.
+    Last(Last),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Last {
+    counter: usize,
+    value: i64,
+    release: bool,
+    acquire: bool,
+    /// Whether a fence follows.
+    fence: bool,
 }
 
 impl Op {
@@ -40,6 +52,17 @@ impl Op {
                 format!("wait f[{c}] {} {v}{}", if equal { "==" } else { ">=" }, order(acquire, "acquire"))
             }
             Op::Fence => "fence gpu".into(),
+            Op::Last(Last { counter, value, release, acquire, fence }) => {
+                let order = match (release, acquire) {
+                    (true, true) => " acq_rel",
+                    (true, false) => " release",
+                    (false, true) => " acquire",
+                    (false, false) => "",
+                };
+                let fence = if fence { "; fence gpu" } else { "" };
+                let loads: Vec<String> = (0..CTAS).map(|x| Op::Load(x).text()).collect();
+                format!("atom.add f[{counter}], 1 -> old{order}{fence}\n      if old == {value}: {}", loads.join("; "))
+            }
         }
     }
 }
@@ -76,7 +99,18 @@ impl Dice {
                 list.push(Op::Fence);
             }
         };
-        if turns {
+        if self.one_in(3) {
+            // The CTA that counts last reads what all stored.
+            for (i, list) in kernel.iter_mut().enumerate() {
+                list.push(Op::Store(i));
+                if fences {
+                    list.push(Op::Fence);
+                }
+                let last =
+                    Last { counter: 0, value: CTAS as i64 - 1, release: !fences, acquire: !fences, fence: fences };
+                list.push(Op::Last(last));
+            }
+        } else if turns {
             // Each CTA reads what the one before stored, and stores it anew.
             for (i, list) in kernel.iter_mut().enumerate() {
                 let place = |list: &mut Vec<Op>| {
@@ -123,6 +157,12 @@ impl Dice {
                         Op::Store(x) => Op::Load(x),
                         Op::Load(x) => Op::Store(x),
                         Op::Fence => Op::Load(0),
+                        Op::Last(last) => Op::Last(match self.below(4) {
+                            0 => Last { release: !last.release, ..last },
+                            1 => Last { acquire: !last.acquire, ..last },
+                            2 => Last { fence: !last.fence, ..last },
+                            _ => Last { value: last.value - 1, ..last },
+                        }),
                     }
                 }
             }
@@ -142,6 +182,11 @@ impl Dice {
                 }
                 7 if self.one_in(2) => list.push(Op::Set(c, self.below(3) as i64, !self.one_in(5))),
                 8 if self.one_in(2) => list.push(Op::Fence),
+                9 if self.one_in(3) => {
+                    let value = self.below(3) as i64;
+                    let (release, acquire, fence) = (!self.one_in(3), !self.one_in(3), self.one_in(3));
+                    list.push(Op::Last(Last { counter: c, value, release, acquire, fence }));
+                }
                 _ => {
                     let most = 1 + self.below(3) as i64;
                     list.push(Op::Wait(c, most, self.one_in(5), !self.one_in(5)));
@@ -177,6 +222,15 @@ struct State {
 struct Shown {
     race: bool,
     hang: bool,
+}
+
+/// `fence gpu`.
+fn fence(t: &mut State, a: usize) {
+    let pending = t.pending[a];
+    join(&mut t.clock[a], &pending);
+    let all = t.clock[a];
+    join(&mut t.fenced[a], &all);
+    t.clock[a][a] += 1;
 }
 
 fn explore(kernel: &[Vec<Op>; CTAS], s: &State, shown: &mut Shown, budget: &mut u64) {
@@ -221,12 +275,28 @@ fn explore(kernel: &[Vec<Op>; CTAS], s: &State, shown: &mut Shown, budget: &mut 
                     }
                 }
             }
-            Op::Fence => {
-                let pending = t.pending[a];
-                join(&mut t.clock[a], &pending);
-                let all = t.clock[a];
-                join(&mut t.fenced[a], &all);
+            Op::Fence => fence(&mut t, a),
+            Op::Last(Last { counter: c, value, release, acquire, fence: fenced }) => {
+                let old = t.value[c];
+                t.value[c] += 1;
+                for (from, by, gpu) in t.released[c].clone() {
+                    if gpu || by == a {
+                        join(if acquire { &mut t.clock[a] } else { &mut t.pending[a] }, &from);
+                    }
+                }
+                let from = if release { t.clock[a] } else { t.fenced[a] };
+                t.released[c].push((from, a, true));
                 t.clock[a][a] += 1;
+                if fenced {
+                    fence(&mut t, a);
+                }
+                for x in (0..CTAS).filter(|_| old == value) {
+                    let clock = t.clock[a];
+                    let unordered =
+                        |&(y, b, at, wrote): &(usize, usize, u32, bool)| y == x && b != a && wrote && clock[b] < at;
+                    shown.race |= t.accesses.iter().any(unordered);
+                    t.accesses.push((x, a, clock[a], false));
+                }
             }
         }
         t.at[a] += 1;
@@ -256,7 +326,7 @@ fn oracle(kernel: &[Vec<Op>; CTAS]) -> Option<Shown> {
 
 fn text(kernel: &[Vec<Op>; CTAS]) -> String {
     let mut text = format!(
-        "kernel t()\n  needs sm_90\n  grid {CTAS}   cooperative   warps 1\n  global W: f32[64, 64]   global f: counter[2]\n  reg r: f32[16, 64]\n  all: elect:\n"
+        "kernel t()\n  needs sm_90\n  grid {CTAS}   cooperative   warps 1\n  global W: f32[64, 64]   global f: counter[2]\n  reg r: f32[16, 64]\n  all: elect:\n    var old = 0\n"
     );
     for (i, cta) in kernel.iter().enumerate() {
         text += &format!("    if cta.m == {i}:\n");

@@ -76,7 +76,7 @@ impl<'p> AdversarialRun<'p> {
             if self.steps > self.max_steps || (self.world.ended() && self.flying.is_empty()) {
                 return None;
             }
-            if !moved {
+            if !moved && !self.world.release_atomics() {
                 self.world.missing_bytes();
                 let hang = diagnose(&self.world, &self.blocked);
                 return Some(self.wrong(hang));

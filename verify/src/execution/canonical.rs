@@ -234,10 +234,15 @@ impl<'p> CanonicalRun<'p> {
             }
             self.pauses = self.pauses.map(|_| false);
             if stuck && !self.together.as_mut().is_some_and(AlignedTurns::go_on) {
-                return Some(self.land(observer).unwrap_or_else(|| {
-                    self.world.missing_bytes();
-                    StepOutcome::RunEnded(RunEnd::Hung(diagnose(&self.world, &self.blocked)))
-                }));
+                if let Some(landed) = self.land(observer) {
+                    return Some(landed);
+                }
+                if self.world.release_atomics() {
+                    self.blocked.iter().zip(&mut self.asleep).for_each(|(b, asleep)| *asleep &= b.is_none());
+                    continue;
+                }
+                self.world.missing_bytes();
+                return Some(StepOutcome::RunEnded(RunEnd::Hung(diagnose(&self.world, &self.blocked))));
             }
         }
     }
@@ -370,6 +375,11 @@ impl<'p> CanonicalRun<'p> {
         let flights =
             self.flying.iter().filter_map(|f| self.world.flight(*f)).map(|f| (f.agent as u64) << 32 | f.pc as u64);
         agents.chain([self.turn as u64]).chain(flights).fold(0, |all, x| (all.rotate_left(5) ^ x).wrapping_mul(MIX))
+    }
+
+    /// Agents whose first `atom` nothing orders with that of another agent.
+    pub(crate) fn open_atomics(&self) -> Vec<AgentId> {
+        self.world.open_atomics()
     }
 
     /// A description of an arrival that another schedule could count in another phase.

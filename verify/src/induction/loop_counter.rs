@@ -4,6 +4,7 @@ use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program};
 use warpline_sim::protocol::AgentId;
 
 use crate::execution::canonical::{CanonicalRun, StepOutcome};
+use crate::induction::loop_bounds::{self, Ratio};
 
 /// A counter of the steps of such a loop.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ impl Watch {
 }
 
 /// Loops whose bounds differ between two kernels of one text, with the difference; also loops over tiles of which `clc`
-/// has more to hand out.
+/// has more to hand out. Of a bound that reads variables, the unit by which its passes differ.
 pub(crate) fn grown<'p>(short: &'p Program, long: &Program) -> Vec<(&'p Loop, i64)> {
     let pairs = short.loops.iter().zip(&long.loops);
     let handed = if short.hands_out() { long.grid.len() - short.grid.len() } else { 0 };
@@ -69,7 +70,12 @@ pub(crate) fn grown<'p>(short: &'p Program, long: &Program) -> Vec<(&'p Loop, i6
         if a.passed.is_some() && handed != 0 {
             return Some((a, handed));
         }
-        let by = long.launch_value(b.bound.as_ref()?)? - short.launch_value(a.bound.as_ref()?)?;
+        let by = if loop_bounds::reads_variables(a) {
+            let leaf = |e: &Expr| Some(Ratio::whole(long.launch_value(e)?.checked_sub(short.launch_value(e)?)?));
+            loop_bounds::unit(short, a, &leaf).filter(|unit| unit.den == 1)?.num
+        } else {
+            long.launch_value(b.bound.as_ref()?)? - short.launch_value(a.bound.as_ref()?)?
+        };
         (by != 0).then_some((a, by))
     };
     pairs.filter_map(by).collect()

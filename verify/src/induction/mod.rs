@@ -8,6 +8,7 @@
 //!     lockstep            both step together, but for the inserted period
 //!     shift_invariance    each decision comes out alike however many periods are inserted
 //!     loop_counter        when a loop makes a step
+//!     loop_bounds         bounds that read variables: which parameters, and how much they grow
 //!     periods             the period that divisors ask for
 //!   nested_loops        trip counts of two nested loops: lemma 8
 //!     outer_turns, common_prefix, instruction_log       runs of many outer trip counts as one
@@ -26,6 +27,7 @@ pub(crate) mod grid_size;
 pub(crate) mod instruction_log;
 pub(crate) mod jobs;
 pub(crate) mod lockstep;
+pub(crate) mod loop_bounds;
 pub(crate) mod loop_counter;
 pub(crate) mod nested_loops;
 pub(crate) mod outer_turns;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, Unary, each};
 
 use crate::induction::grid_size::{SizeReads, size_reads};
+use crate::induction::loop_bounds::{self, Ratio, reads_variables};
 use crate::induction::loop_counter::step_of;
 use crate::induction::refused;
 use crate::induction::row_classes::{some_trips, two_turns};
@@ -77,20 +78,26 @@ impl Trips {
 
     /// The kernel varied by one parameter, if that parameter sets a trip count.
     fn by(symbolic: &Program, p: ParamId, innermost: bool) -> Option<Trips> {
-        let grows = |l: &Loop| l.var.and_then(|_| slope(symbolic, l.bound.as_ref()?, p)).filter(|s| s.num > 0);
+        let grows = |l: &Loop| l.var.and_then(|_| growth(symbolic, l, p)).filter(|s| s.num > 0);
         // The innermost loop that grows by one iteration at a time is the main one. Of several such loops, it is the one
         // that grows with the smallest step of the parameter.
-        let counts = |l: &Loop| l.bound.as_ref().is_some_and(|b| b.is_launch_constant() && b.constant().is_none());
+        let some = |l: &Loop| {
+            (0..symbolic.symbols.len() as ParamId).any(|q| growth(symbolic, l, q).is_some_and(|s| s.num > 0))
+        };
+        let counts = |l: &Loop| {
+            l.bound.as_ref().is_some_and(|b| if b.is_launch_constant() { b.constant().is_none() } else { some(l) })
+        };
         let around = |l: &Loop| symbolic.loops.iter().any(|x| counts(x) && x.head > l.head && x.end <= l.end);
         if innermost && symbolic.loops.iter().any(|l| grows(l).is_some() && around(l)) {
             return None;
         }
         let loops = symbolic.loops.iter().filter_map(|l| Some((grows(l)?, l)));
         let (slope, main) = loops.max_by_key(|(s, l)| (s.num == 1, Reverse(s.den), l.head))?;
-        let bound = symbolic.launch_value(main.bound.as_ref()?)?;
         let symbol = &symbolic.symbols[p as usize];
-        // One iteration more for each step of the parameter. If one step gives several iterations, steps are counted.
-        let (step, bound) = if slope.num == 1 { (slope.den, bound) } else { (slope.den, symbol.value / slope.den) };
+        // One iteration more for each step of the parameter. If one step gives several iterations, or passes differ,
+        // steps are counted.
+        let counted = (slope.num == 1 && !reads_variables(main)).then(|| symbolic.launch_value(main.bound.as_ref()?));
+        let (step, bound) = (slope.den, counted.unwrap_or(Some(symbol.value / slope.den))?);
         let mut varied = BTreeSet::from([p]);
         let mut outer = Outer::of(symbolic, p);
         let mut other = if outer.is_none() { other(symbolic, p) } else { None };
@@ -262,7 +269,7 @@ impl Trips {
 impl Outer {
     /// The symbol in the bound of the outer loop, if it does not also set the trip count.
     fn of(prog: &Program, p: ParamId) -> Option<Outer> {
-        let main = |l: &Loop| l.bound.as_ref().is_some_and(|b| slope(prog, b, p).is_some_and(|s| s.num > 0));
+        let main = |l: &Loop| growth(prog, l, p).is_some_and(|s| s.num > 0);
         let around = |l: &&Loop| prog.loops.iter().any(|m| main(m) && l.head < m.head && l.end > m.end);
         let first = prog.loops.iter().filter(around).find(|l| l.index().is_some())?;
         if first.var.is_none() {
@@ -397,7 +404,7 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
         if matches!(bound, Expr::Param(q) if varied.contains(q)) {
             continue;
         }
-        let of = prog.parameters_of(bound);
+        let of = loop_bounds::parameters(prog, l);
         // Beside a varied loop, a value that also says where or how far is part of the design, and the verdict lists it.
         // The symbols of a compiled kernel stand for any launch, and none of them is a design.
         let design = |q: ParamId| !varied.is_empty() && !counts(prog, q) && !prog.opaque_globals;
@@ -437,6 +444,17 @@ impl Slope {
         let by = warpline_sim::ir::gcd(num.checked_abs()?, den);
         Some(Slope { num: num / by.max(1), den: den / by.max(1) })
     }
+}
+
+/// The slope of a loop's bound; the unit of a bound that reads variables.
+fn growth(prog: &Program, l: &Loop, p: ParamId) -> Option<Slope> {
+    let bound = l.bound.as_ref()?;
+    if bound.is_launch_constant() {
+        return slope(prog, bound, p);
+    }
+    let leaf = |e: &Expr| slope(prog, e, p).map(|s| Ratio { num: s.num.abs(), den: s.den });
+    let unit = loop_bounds::unit(prog, l, &leaf)?;
+    Some(Slope { num: unit.num, den: unit.den })
 }
 
 /// The slope of an expression over symbols; `None` where it has no constant slope.
