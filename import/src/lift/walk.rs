@@ -212,6 +212,9 @@ impl<'a> Walk<'_, 'a> {
                 return Ok(Stop::At(good));
             }
         }
+        if let Some(join) = self.s.flow.join[b].filter(|_| self.s.idle.contains(&at)) {
+            return Ok(Stop::At(join));
+        }
         let Some(cond) = self.guard(inst) else { return Ok(Stop::At(taken)) };
         let join = self.s.flow.join[b].unwrap_or(self.s.flow.exit());
         // Lanes by condition.
