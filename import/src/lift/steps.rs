@@ -46,6 +46,12 @@ pub(super) struct Expansion<'t> {
     pub(super) reached: Option<(usize, Values)>,
 }
 
+/// Terms of an operation, and the atoms of all of them.
+type Read = (Rc<[Term]>, Rc<[Atom]>);
+
+/// An operation by its address, the number of steps, and the values of its atoms.
+type Operation = (*const Merged, i64, Vec<Term>);
+
 /// What was computed for the terms and operations of a list of nodes.
 #[derive(Default)]
 pub(super) struct Memo {
@@ -58,10 +64,10 @@ pub(super) struct Memo {
     /// Whether the operation at an address is that of a step, but for its terms.
     alike: FxHashMap<(*const Merged, usize), bool>,
     /// Terms of the operation at an address, with the atoms of all of them.
-    read: FxHashMap<*const Merged, (Rc<[Term]>, Rc<[Atom]>)>,
+    read: FxHashMap<*const Merged, Read>,
     /// The terms of the operation at an address, by the number of steps and the values of its atoms. Most runs of a list of
     /// nodes repeat the operations of the runs before.
-    expanded: FxHashMap<(*const Merged, i64, Vec<Term>), Rc<[Term]>>,
+    expanded: FxHashMap<Operation, Rc<[Term]>>,
     /// Terms of `expanded` that are those of an operation of a step, by their address, the operation and the step.
     fits: FxHashSet<(*const Term, usize, usize)>,
 }
