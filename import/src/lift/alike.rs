@@ -46,7 +46,7 @@ impl Walk<'_, '_> {
         self.s.arena.each_atom(cond, &mut |a| list.extend(matches!(a, Atom::Opaque(_)).then_some(a)));
         for a in list {
             let Atom::Opaque(n) = a else { continue };
-            votes &= self.s.arena.why.get(&n).is_some_and(|why| why == VOTE);
+            votes &= self.s.arena.why(n) == Some(VOTE);
             with.insert(self.s.arena.atom(a), any);
         }
         if votes { self.s.arena.replace(cond, &with, &mut FxHashMap::default()) } else { any }

@@ -153,7 +153,7 @@ impl Walk<'_, '_> {
             let mut why = String::new();
             self.s.arena.each_atom(t, &mut |a| {
                 if let crate::symbolic::Atom::Opaque(n) = a {
-                    why = self.s.arena.why.get(&n).cloned().unwrap_or_default();
+                    why = self.s.arena.why(n).unwrap_or_default().to_string();
                 }
             });
             return Err(self.s.error(

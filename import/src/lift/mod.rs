@@ -24,6 +24,7 @@ mod exprs;
 mod far;
 mod flat;
 mod gather;
+mod idle;
 mod intervals;
 mod issue;
 mod last;
@@ -241,11 +242,13 @@ fn walked<'a>(
         addresses.insert(v.name.clone(), next as i64);
         next += v.bytes;
     }
+    let slice::Slice { need, idle } = slice::slice(&entry.code, flow, entry.regs.len(), launch.timed);
     let mut shared = Shared {
         module,
         entry,
         flow,
-        need: slice::needed(&entry.code, entry.regs.len(), launch.timed),
+        need,
+        idle,
         timing: launch.timed.then(|| launch.clone()),
         serialized: launch.timed && serial::serialized(&entry.code),
         arena: Arena::default(),

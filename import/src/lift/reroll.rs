@@ -157,10 +157,16 @@ fn of_steps(
     if tried > MOST_TRIED {
         return None;
     }
-    let (mut runs, mut memo) = (Vec::new(), Memo::of(numbers));
+    let (mut runs, mut memo) = (Vec::<Expansion<'_>>::new(), Memo::of(numbers));
+    let each = step.ops.len();
     for n in 0..=tried {
         let mut run = Expansion::default();
         expand(s, list, step, (count, n), &mut run, &mut memo)?;
+        // One step more than before, unless there are none yet: other numbers are no steps, whatever they do.
+        let more = run.items.len().checked_sub(runs.last().map_or(0, |r| r.items.len()))?;
+        let began = runs.last().is_some_and(|r| !r.items.is_empty());
+        let fits = if runs.is_empty() { more % each == 0 } else { more == each || more == 0 && !began };
+        fits.then_some(())?;
         runs.push(run);
     }
     let (_, start) = runs.iter().find_map(|r| r.reached.as_ref().filter(|(before, _)| *before == 0))?;
@@ -178,7 +184,6 @@ fn of_steps(
         return None;
     }
     // Steps that are missing at the end, such as the first one, which stands before the loop.
-    let each = step.ops.len();
     let less = tried - (runs.last()?.items.len() / each) as i64;
     let states = states(s, step, &start, tried - less, &mut memo);
     let steps = |n: usize| (n as i64 - less).max(0) as usize;
@@ -187,7 +192,7 @@ fn of_steps(
             return None;
         }
         for (k, item) in run.items.iter().enumerate() {
-            same_step(s, step, item, k % each, &states[k / each], &mut memo)?;
+            same_step(s, step, item, (k / each, k % each), &states[k / each], &mut memo)?;
         }
     }
     // Without steps where the number is negative, or no such numbers.

@@ -16,6 +16,8 @@ pub struct Shared<'a> {
     pub(super) entry: &'a Entry,
     pub(super) flow: &'a Flow,
     pub(super) need: Vec<bool>,
+    /// Branches that are passed over.
+    pub(super) idle: std::collections::BTreeSet<usize>,
     /// The launch, where the program is for a run.
     pub(super) timing: Option<Launch>,
     /// Whether a run waits for each `wgmma` where it is issued.

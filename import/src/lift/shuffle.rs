@@ -57,7 +57,7 @@ impl Walk<'_, '_> {
             },
             Some(t) if i.has("bfly") && whole => {
                 if let Some(mask @ 0..LANES) = self.s.arena.constant(t) {
-                    let other = self.opaque_lanes("another lane's value".into());
+                    let other = self.opaque_lanes("another lane's value");
                     let from = |lane: usize| lane ^ mask as usize;
                     let known = |lane: usize| self.lanes >> from(lane) & 1 == 1;
                     return Ok(Val::of(std::array::from_fn(|l| if known(l) { v.at(from(l)) } else { other.at(l) })));
@@ -65,7 +65,7 @@ impl Walk<'_, '_> {
             }
             _ => {}
         }
-        Ok(self.opaque_lanes("another lane's value".into()))
+        Ok(self.opaque_lanes("another lane's value"))
     }
 
     /// The value of the lane with a number that is a term.

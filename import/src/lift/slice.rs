@@ -1,5 +1,8 @@
 //! A slice of the registers: those that operations, branches and addresses depend on.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::flow::Flow;
 use crate::ptx::{Arg, Inst, Reg};
 
 /// Registers an instruction writes.
@@ -89,9 +92,31 @@ pub(super) fn only_global(i: &Inst) -> bool {
     matches!(i.op.as_str(), "st" | "red") && i.has("global") && !i.has("async")
 }
 
-/// Registers that operations, branches and addresses depend on. Addresses in global memory count only where the program
-/// is timed.
-pub(super) fn needed(code: &[Inst], regs: usize, timed: bool) -> Vec<bool> {
+/// Registers that operations, branches and addresses depend on, and the branches that are passed over. Addresses in
+/// global memory count only where the program is timed.
+#[derive(Debug)]
+pub(super) struct Slice {
+    /// Whether a register is needed.
+    pub(super) need: Vec<bool>,
+    /// The instructions of branches between whose sides no needed register differs and no operation stands.
+    pub(super) idle: BTreeSet<usize>,
+}
+
+/// The slice of an entry. A program that is timed has the instructions of every branch.
+pub(super) fn slice(code: &[Inst], flow: &Flow, regs: usize, timed: bool) -> Slice {
+    let mut idle = if timed { BTreeMap::new() } else { super::idle::branches(code, flow) };
+    loop {
+        let need = needed(code, regs, timed, &|n| idle.contains_key(&n));
+        let before = idle.len();
+        idle.retain(|_, written| written.iter().all(|r| !need[*r as usize]));
+        if idle.len() == before {
+            return Slice { need, idle: idle.into_keys().collect() };
+        }
+    }
+}
+
+/// Registers that operations, addresses and branches that are not idle depend on.
+fn needed(code: &[Inst], regs: usize, timed: bool, idle: &dyn Fn(usize) -> bool) -> Vec<bool> {
     let mut need = vec![false; regs];
     let mut open: Vec<Reg> = Vec::new();
     let mut by: Vec<Vec<usize>> = vec![Vec::new(); regs];
@@ -133,7 +158,10 @@ pub(super) fn needed(code: &[Inst], regs: usize, timed: bool) -> Vec<bool> {
             }
         }
     };
-    for i in code {
+    for (n, i) in code.iter().enumerate() {
+        if idle(n) {
+            continue;
+        }
         if matches!(i.op.as_str(), "shfl" | "vote" | "redux" | "match") {
             open.extend(i.guard.map(|g| g.0));
         } else if acts(i) || i.op == "brx" || (timed && reads_global(i)) {

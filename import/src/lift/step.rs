@@ -472,7 +472,7 @@ impl Walk<'_, '_> {
                 let mut why = String::new();
                 self.s.arena.each_atom(t, &mut |a| {
                     if let Atom::Opaque(n) = a {
-                        why = self.s.arena.why.get(&n).cloned().unwrap_or_default();
+                        why = self.s.arena.why(n).unwrap_or_default().to_string();
                     }
                 });
                 let message = format!("the shared-memory address of `{}` comes from {why}", i.name());

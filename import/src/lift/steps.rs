@@ -1,8 +1,9 @@
 //! Steps of loops that a compiler unrolled: see [`super::reroll`].
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::symbolic::{Atom, Node, Term};
 
@@ -21,7 +22,7 @@ pub(super) type Values = FxHashMap<Term, Term>;
 /// One operation of the expanded nodes: the node, and the terms of all its warps.
 pub(super) struct Item<'t> {
     pub(super) node: &'t Merged,
-    pub(super) terms: Vec<Term>,
+    pub(super) terms: Rc<[Term]>,
 }
 
 /// One step of an unrolled loop.
@@ -45,6 +46,12 @@ pub(super) struct Expansion<'t> {
     pub(super) reached: Option<(usize, Values)>,
 }
 
+/// Terms of an operation, and the atoms of all of them.
+type Read = (Rc<[Term]>, Rc<[Atom]>);
+
+/// An operation by its address, the number of steps, and the values of its atoms.
+type Operation = (*const Merged, i64, Vec<Term>);
+
 /// What was computed for the terms and operations of a list of nodes.
 #[derive(Default)]
 pub(super) struct Memo {
@@ -56,6 +63,13 @@ pub(super) struct Memo {
     numbered: FxHashMap<(Term, i64), Term>,
     /// Whether the operation at an address is that of a step, but for its terms.
     alike: FxHashMap<(*const Merged, usize), bool>,
+    /// Terms of the operation at an address, with the atoms of all of them.
+    read: FxHashMap<*const Merged, Read>,
+    /// The terms of the operation at an address, by the number of steps and the values of its atoms. Most runs of a list of
+    /// nodes repeat the operations of the runs before.
+    expanded: FxHashMap<Operation, Rc<[Term]>>,
+    /// Terms of `expanded` that are those of an operation of a step, by their address, the operation and the step.
+    fits: FxHashSet<(*const Term, usize, usize)>,
 }
 
 impl Memo {
@@ -63,9 +77,39 @@ impl Memo {
         Memo { numbers, ..Memo::default() }
     }
 
+    /// The terms of an operation for this number of steps, with values in place of their atoms.
+    fn terms(&mut self, s: &mut Shared<'_>, node: &Merged, (count, n): (Term, i64), values: &Values) -> Rc<[Term]> {
+        let MergedKind::Op(ops) = &node.kind else { return Rc::new([]) };
+        let at = std::ptr::from_ref(node);
+        let (own, atoms) = self.read.entry(at).or_insert_with(|| {
+            let own: Vec<Term> = ops.iter().flat_map(|(_, _, e)| terms_of(e)).collect();
+            let atoms: BTreeSet<Atom> = own.iter().flat_map(|t| s.arena.atoms(*t).to_vec()).collect();
+            (own.into(), atoms.into_iter().collect())
+        });
+        let own = own.clone();
+        let read = atoms.iter().map(|a| {
+            let atom = s.arena.atom(*a);
+            values.get(&atom).copied().unwrap_or(atom)
+        });
+        let key = (at, if self.numbers { n } else { 0 }, read.collect());
+        if let Some(terms) = self.expanded.get(&key) {
+            return terms.clone();
+        }
+        let mut value = |t: &Term| {
+            let t = self.at_number(s, *t, (count, n));
+            self.replace(s, t, values)
+        };
+        let terms: Rc<[Term]> = own.iter().map(&mut value).collect();
+        self.expanded.insert(key, terms.clone());
+        terms
+    }
+
     /// A term with values in place of its atoms.
     fn replace(&mut self, s: &mut Shared<'_>, t: Term, values: &Values) -> Term {
         let atoms = s.arena.atoms(t);
+        if atoms.is_empty() {
+            return t;
+        }
         let value = |a: &Atom| {
             let atom = s.arena.atom(*a);
             values.get(&atom).copied().unwrap_or(atom)
@@ -127,12 +171,8 @@ pub(super) fn expand<'t>(
     let number = s.arena.int(n);
     for node in list {
         match &node.kind {
-            MergedKind::Op(ops) => {
-                let mut value = |t: Term| {
-                    let t = memo.at_number(s, t, (count, n));
-                    memo.replace(s, t, &run.values)
-                };
-                let terms = ops.iter().flat_map(|(_, _, e)| terms_of(e)).map(&mut value).collect();
+            MergedKind::Op(_) => {
+                let terms = memo.terms(s, node, (count, n), &run.values);
                 run.items.push(Item { node, terms });
                 if run.items.len() > (MOST_TRIED as usize) * 64 {
                     return None;
@@ -190,7 +230,7 @@ pub(super) fn single(s: &mut Shared<'_>, header: u32, run: &Expansion<'_>, u: us
     let numbered = |s: &Shared<'_>, t: Term| s.arena.mentions(t, |a| a == Atom::Counter(header));
     // Next values of the variables that the step reads.
     let mut vars = BTreeSet::new();
-    for t in run.items[..each].iter().flat_map(|i| &i.terms) {
+    for t in run.items[..each].iter().flat_map(|i| i.terms.iter()) {
         s.arena.each_atom(*t, &mut |a| {
             if let Atom::Var(v) = a {
                 vars.extend([v])
@@ -335,15 +375,20 @@ pub(super) fn states(
     out
 }
 
-/// Checks that an operation is that of a step with these values.
+/// Checks that an operation is the `k`-th one of a step with these values, of all steps the one at `at`.
 pub(super) fn same_step(
     s: &mut Shared<'_>,
     step: &Step,
     item: &Item<'_>,
-    k: usize,
+    (at, k): (usize, usize),
     values: &Values,
     memo: &mut Memo,
 ) -> Option<()> {
+    // `expanded` keeps the terms, so that no others get their address.
+    let known = (item.terms.as_ptr(), at, k);
+    if memo.fits.contains(&known) {
+        return Some(());
+    }
     if !memo.is_alike(step, item.node, k) {
         return None;
     }
@@ -353,6 +398,7 @@ pub(super) fn same_step(
             return None;
         }
     }
+    memo.fits.insert(known);
     Some(())
 }
 

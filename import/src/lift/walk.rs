@@ -212,6 +212,9 @@ impl<'a> Walk<'_, 'a> {
                 return Ok(Stop::At(good));
             }
         }
+        if let Some(join) = self.s.flow.join[b].filter(|_| self.s.idle.contains(&at)) {
+            return Ok(Stop::At(join));
+        }
         let Some(cond) = self.guard(inst) else { return Ok(Stop::At(taken)) };
         let join = self.s.flow.join[b].unwrap_or(self.s.flow.exit());
         // Lanes by condition.
@@ -373,7 +376,7 @@ impl<'a> Walk<'_, 'a> {
         let mut why = None;
         self.s.arena.each_atom(cond, &mut |a| {
             if let crate::symbolic::Atom::Opaque(n) = a {
-                why = why.take().or(self.s.arena.why.get(&n).cloned());
+                why = why.take().or(self.s.arena.why(n).map(str::to_string));
             }
         });
         let why = why.unwrap_or_else(|| "a value that is not followed".into());
@@ -435,7 +438,8 @@ impl<'a> Walk<'_, 'a> {
         Ok(if join == self.s.flow.exit() { Stop::End } else { Stop::At(join) })
     }
 
-    pub(super) fn opaque_lanes(&mut self, why: String) -> Val {
+    pub(super) fn opaque_lanes(&mut self, why: impl Into<std::rc::Rc<str>>) -> Val {
+        let why = why.into();
         Val::of(std::array::from_fn(|_| self.s.arena.opaque(why.clone())))
     }
 
@@ -452,6 +456,7 @@ impl<'a> Walk<'_, 'a> {
             return Val::Uni(t.unwrap_or_else(|| self.s.arena.opaque(why)));
         }
         let mut out = [0; 32];
+        let why: std::rc::Rc<str> = why.into();
         let mut known: Vec<(Vec<Term>, Option<Term>)> = Vec::new();
         for (lane, out) in out.iter_mut().enumerate() {
             let x: Vec<Term> = args.iter().map(|v| v.at(lane)).collect();
@@ -463,7 +468,7 @@ impl<'a> Walk<'_, 'a> {
                     t
                 }
             };
-            *out = t.unwrap_or_else(|| self.s.arena.opaque(why));
+            *out = t.unwrap_or_else(|| self.s.arena.opaque(why.clone()));
         }
         Val::of(out)
     }

@@ -142,7 +142,8 @@ pub struct Arena {
     /// Atoms of each term.
     atoms: Vec<Rc<[Atom]>>,
     known: FxHashMap<Node, Term>,
-    opaque: u32,
+    /// The term of each opaque value, and the reason why it is one. The first has number 1.
+    opaque: Vec<(Term, Rc<str>)>,
     /// Divisors in use, by the dividend without its constant: constants and divisors.
     divisors: BTreeMap<Parts, Vec<Divisor>>,
     /// Bounds of variables, where they are known.
@@ -157,8 +158,6 @@ pub struct Arena {
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
     /// Values of terms that were enumerated; none where there are too many.
     noted: FxHashMap<Term, Option<Rc<[i64]>>>,
-    /// The reason for each opaque value.
-    pub why: FxHashMap<u32, String>,
     /// Whether an unsigned division of a number without bounds was taken to be one of a number that is not negative.
     pub divides_unsigned: bool,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
@@ -292,14 +291,28 @@ impl Arena {
 
     /// An atom.
     pub fn atom(&mut self, a: Atom) -> Term {
+        if let Atom::Opaque(n) = a
+            && let Some((t, _)) = self.opaque.get((n as usize).wrapping_sub(1))
+        {
+            return *t;
+        }
         self.intern(Node::Atom(a))
     }
 
-    /// A new value that is not tracked.
-    pub fn opaque(&mut self, why: impl Into<String>) -> Term {
-        self.opaque += 1;
-        self.why.insert(self.opaque, why.into());
-        self.atom(Atom::Opaque(self.opaque))
+    /// A new value that is not tracked. There are many, each made once, so none is looked up by its structure.
+    pub fn opaque(&mut self, why: impl Into<Rc<str>>) -> Term {
+        let t = self.nodes.len() as Term;
+        self.opaque.push((t, why.into()));
+        let a = Atom::Opaque(self.opaque.len() as u32);
+        self.sizes.push(1);
+        self.atoms.push(Rc::new([a]));
+        self.nodes.push(Node::Atom(a));
+        t
+    }
+
+    /// The reason for an opaque value.
+    pub fn why(&self, n: u32) -> Option<&str> {
+        self.opaque.get((n as usize).wrapping_sub(1)).map(|(_, why)| &**why)
     }
 
     /// The number, if the term is a constant.

@@ -224,3 +224,33 @@ fn a_number_that_an_addition_would_overflow_is_not_reached() {
     let last = verdict(&loops("2147483647", "\tbar.sync 0;\n"));
     assert!(last.starts_with("bounded") || last.starts_with("proved"), "{last}");
 }
+
+/// Branches by data of each lane that only compute, nested deeper than branches by data are followed.
+#[test]
+fn branches_that_only_compute_are_passed_over() {
+    let kernel = |barrier: &str| {
+        let ways = |n: usize| format!("\tsetp.gt.s32 %p2, %r3, {n};\n\t@%p2 bra $L{n};\n\tadd.s32 %r4, %r4, {n};\n");
+        let (ways, ends): (String, String) =
+            ((0..20).map(ways).collect(), (0..20).rev().map(|n| format!("$L{n}:\n")).collect());
+        format!(
+            "\tmul.wide.s32 %rd2, %r1, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.b32 %r3, [%rd3];\n\
+             \tmov.b32 %r4, 0;\n{ways}{ends}\tshl.b32 %r5, %r1, 2;\n\tadd.s32 %r6, %r2, %r5;\n\
+             \tst.shared.b32 [%r6], %r4;\n{barrier}\txor.b32 %r7, %r5, 128;\n\tadd.s32 %r8, %r2, %r7;\n\
+             \tld.shared.b32 %r9, [%r8];\n"
+        )
+    };
+    assert_eq!(verdict(&kernel("\tbar.sync 0;\n")), "proved\t");
+    let faulty = verdict(&kernel(""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// The same branches, where what they compute says which barrier comes next.
+#[test]
+fn branches_that_decide_an_operation_are_not_passed_over() {
+    let all = verdict(
+        "\tmul.wide.s32 %rd2, %r1, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.b32 %r3, [%rd3];\n\tmov.b32 %r4, 0;\n\
+         \tsetp.gt.s32 %p2, %r3, 0;\n\t@%p2 bra $L0;\n\tmov.b32 %r4, 1;\n$L0:\n\tsetp.eq.s32 %p3, %r4, 1;\n\
+         \t@%p3 bra $L1;\n\tbar.sync 0;\n$L1:\n",
+    );
+    assert!(all.starts_with("rejected"), "{all}");
+}

@@ -24,7 +24,7 @@ use warpline_sim::schedule::{Act, Move, Schedule};
 use crate::{Violation, execution::adversarial, search::verdict};
 use run::{Goal, Setting};
 
-pub(crate) use run::Turn;
+pub(crate) use run::{BYTES_A_STEP, Turn};
 
 /// A schedule that leads to a fault.
 #[derive(Clone, Debug, PartialEq)]

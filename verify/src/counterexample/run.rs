@@ -61,7 +61,7 @@ fn alike(f: &Finding, g: &Finding) -> bool {
 }
 
 /// Bytes of a new world that take as long as a step.
-const BYTES_A_STEP: u64 = 512;
+pub(crate) const BYTES_A_STEP: u64 = 512;
 
 /// The common parameters of runs.
 pub(super) struct Setting<'p> {

@@ -37,7 +37,8 @@ fn fewest_turns(set: &Setting<'_>, mut best: Vec<Move>, a: AgentId, goal: &Goal<
     let all: Vec<Turn> = best.iter().map(turn_of).collect();
     // Mostly an agent is not needed at all, or for all it does.
     let mut tried = 0;
-    while few < enough {
+    // Without steps left no shorter schedule is found, and to write down a long one takes time, too.
+    while few < enough && set.left() > 0 {
         let keep = if tried == 0 {
             0
         } else if tried == 1 {
@@ -69,7 +70,7 @@ fn fewest_turns(set: &Setting<'_>, mut best: Vec<Move>, a: AgentId, goal: &Goal<
 /// The moves without the arrivals that can as well come at the agent's next turn, each tried alone, last first.
 fn without_waits(set: &Setting<'_>, mut best: Vec<Move>, goal: &Goal<'_>) -> Vec<Move> {
     let mut at = best.len();
-    while at > 0 {
+    while at > 0 && set.left() > 0 {
         at = at.min(best.len()) - 1;
         if best[at].act == Act::Waits {
             let turns: Vec<Turn> = best.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, m)| turn_of(m)).collect();
@@ -84,7 +85,7 @@ fn without_waits(set: &Setting<'_>, mut best: Vec<Move>, goal: &Goal<'_>) -> Vec
 fn without_landings(set: &Setting<'_>, mut best: Vec<Move>, goal: &Goal<'_>) -> Vec<Move> {
     let landings = |moves: &[Move]| moves.iter().filter(|m| matches!(m.act, Act::Lands(_))).count();
     let mut size = landings(&best);
-    while size > 0 {
+    while size > 0 && set.left() > 0 {
         let mut end = landings(&best);
         while end > 0 {
             let from = end.saturating_sub(size);

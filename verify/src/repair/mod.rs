@@ -65,8 +65,6 @@ const VERIFIED: usize = 32;
 /// Number of changes that run at a time. The number is fixed, so that the result does not depend on the number of
 /// threads.
 const RUN_AT_ONCE: usize = 64;
-/// Number of changes that are verified at a time, fixed for the same reason.
-const VERIFIED_AT_ONCE: usize = 4;
 
 /// One change and the kernel that it makes.
 enum Candidate<'a> {
@@ -94,8 +92,9 @@ pub fn suggest(
     let in_a_run = steps.of_a_run();
     let once = |p: &Program| {
         let (cluster, budget) = (violation.cluster, &Budget::new(&in_a_run));
-        let clean = clean(CanonicalRun::new(ClassRun::of_cluster(p, rules, cluster, in_a_run, budget).job(p)));
-        (clean, budget.used())
+        let run = CanonicalRun::new(ClassRun::of_cluster(p, rules, cluster, in_a_run, budget).job(p));
+        let bytes = run.world.bytes();
+        (clean(run), budget.used(), bytes)
     };
     let made = |c: &Candidate<'_>, p: &Program| match c {
         Candidate::Edits(e) => apply(e, p).filter(|q| q != p),
@@ -107,18 +106,18 @@ pub fn suggest(
             (Candidate::Value(v), None) => Some(v.given.bind()),
             (c, _) => made(c, broken).filter(|p| allowed(p)),
         };
-        p.map_or((false, 0), |p| once(&p))
+        p.map_or((false, 0, 0), |p| once(&p))
     };
     let (mut tried, mut left) = (0, Vec::new());
     for some in all.chunks(RUN_AT_ONCE) {
-        if !steps.remain() {
+        if !steps.runs_remain() {
             limited = true;
             break;
         }
-        let done: Vec<(bool, u64)> = some.par_iter().map(passes).collect();
+        let done: Vec<(bool, u64, u64)> = some.par_iter().map(passes).collect();
         tried += some.len();
-        steps.take(done.iter().map(|(_, used)| used).sum());
-        left.extend(some.iter().zip(done).filter_map(|(c, (clean, _))| clean.then_some(c)));
+        steps.take_runs(done.iter().map(|(_, used, bytes)| steps.of_world(*used, *bytes)).sum());
+        left.extend(some.iter().zip(done).filter_map(|(c, (clean, ..))| clean.then_some(c)));
     }
     let decided = |c: &&Candidate<'_>, limits: Options| {
         let changed = match c {
@@ -137,7 +136,7 @@ pub fn suggest(
         Some((Suggestion { words, outcome: verdict.outcome, edits }, used))
     };
     let mut bounded = None;
-    for some in left.chunks(VERIFIED_AT_ONCE).take(VERIFIED / VERIFIED_AT_ONCE) {
+    for some in left.chunks(steps.at_once()).take(VERIFIED / steps.at_once()) {
         let Some(limits) = steps.of_a_proof() else {
             limited = true;
             break;
