@@ -16,11 +16,11 @@ fn number_of(name: &str, code: &str, grid: u32) -> f64 {
 
 /// The report of such a kernel, with more options.
 fn report_of(code: &str, grid: u32, options: &[&str]) -> serde_json::Value {
-    report_with(code, (grid, 65536), options)
+    report_with(code, (grid, 65536, 32), options)
 }
 
-/// The same, with a second array of this many numbers.
-fn report_with(code: &str, (grid, second): (u32, u32), options: &[&str]) -> serde_json::Value {
+/// The same, with a second array of this many numbers and this many threads.
+fn report_with(code: &str, (grid, second, threads): (u32, u32, u32), options: &[&str]) -> serde_json::Value {
     let dir = TempDir::new();
     let text = format!(
         "\
@@ -28,7 +28,7 @@ fn report_with(code: &str, (grid, second): (u32, u32), options: &[&str]) -> serd
 .target sm_90a
 .address_size 64
 .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1)
-.reqntid 32
+.reqntid {threads}
 {{
 	.reg .pred %p<4>;
 	.reg .b32 %r<40>;
@@ -144,7 +144,7 @@ fn ctas_of_different_lengths_go_to_the_first_free_core() {
 fn what_all_ctas_load_stays_in_the_cache_of_a_core() {
     let code = "\tmov.u32 %r3, %ctaid.x;\n\tmul.wide.u32 %rd6, %r3, 32;\n\tadd.s64 %rd7, %rd4, %rd6;\n\
                 \tld.global.f32 %f1, [%rd7];\n\tld.global.f32 %f2, [%rd5];\n\tadd.f32 %f3, %f1, %f2;\n";
-    let hits = |second| report_with(code, (8448, second), &[])["l2_hit_rate"].as_f64().expect("a rate");
+    let hits = |second| report_with(code, (8448, second, 32), &[])["l2_hit_rate"].as_f64().expect("a rate");
     // Weights of 128 bytes are looked up once by each core. Those of a large array are looked up by each CTA.
     let (small, large) = (hits(1024), hits(65536));
     assert!(2.0 * small < large, "{small} and {large}");
@@ -164,15 +164,39 @@ fn arithmetic_beside_products_is_slow() {
     let machine = machine.expect("the file is there");
     let alone: String = machine
         .lines()
-        .filter(|l| !l.starts_with("arithmetic =") && !l.starts_with("special ="))
+        .filter(|l| !["arithmetic =", "fma =", "special ="].iter().any(|key| l.starts_with(key)))
         .map(|l| format!("{l}\n"))
         .collect();
     let alone = dir.write("alone.toml", alone);
-    let cycles = |machine: &str| {
-        let said = warpline(&["run", &file, "--launch", &launch, "--machine", machine, "--json"]);
-        let report: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    let cycles = |machine: &str, options: &[&str]| {
+        let mut arguments = vec!["run", &file, "--launch", &launch, "--machine", machine, "--json"];
+        arguments.extend_from_slice(options);
+        let report: serde_json::Value = serde_json::from_str(&warpline(&arguments).out).expect("JSON");
         report["cycles"].as_f64().expect("a number")
     };
-    let (both, without) = (cycles("h100"), cycles(&alone));
+    let (both, without) = (cycles("h100", &[]), cycles(&alone, &[]));
     assert!(both > without * 1.02, "{both} and {without}");
+    // Sums and products lose more than integers, because the product loses, too.
+    let as_integers = cycles("h100", &["--set", "machine.wgmma.fma=0.44"]);
+    assert!(both > as_integers * 1.002, "{both} and {as_integers}");
+}
+
+/// Of a product without pipelining, each warp stores its part of the tiles, whatever object of shared memory that is.
+#[test]
+fn every_warp_stores_its_part() {
+    let dir = TempDir::new();
+    let name = "plain_1792x2112x1024_64x64x32_w4_s1";
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../calibrate/data/h100_kernels_waves");
+    let rows = std::fs::read_to_string(format!("{data}/rows.jsonl")).expect("the rows are there");
+    let row = rows.lines().find(|l| l.contains(name)).expect("the kernel has a row");
+    let row: serde_json::Value = serde_json::from_str(row).expect("JSON");
+    let launch = dir.write("l.json", row["launch"].to_string());
+    let said = warpline(&["run", &format!("{data}/{name}.ptx.gz"), "--launch", &launch, "--machine", "h100", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    let number = |v: &serde_json::Value| v.as_f64().expect("a number");
+    let uses = report["uses"].as_array().expect("a list");
+    let shared = uses.iter().find(|u| u["resource"] == "shared memory").expect("shared memory is used");
+    let passes = number(&shared["fraction"]) * number(&report["cycles"]);
+    // Seven CTAs, 32 iterations: tiles of 4 KB are loaded (64 rows of half a line, 32 of whole lines), stored, and read.
+    assert!(passes > 7.0 * 32.0 * (64.0 + 32.0 + 64.0 + 64.0), "{passes}");
 }
