@@ -200,3 +200,17 @@ fn every_warp_stores_its_part() {
     // Seven CTAs, 32 iterations: tiles of 4 KB are loaded (64 rows of half a line, 32 of whole lines), stored, and read.
     assert!(passes > 7.0 * 32.0 * (64.0 + 32.0 + 64.0 + 64.0), "{passes}");
 }
+
+/// ptxas unrolls a loop that only loads and computes by four, and issues the loads of a step together.
+#[test]
+fn loads_of_a_short_loop_are_in_flight_together() {
+    let code = |between: &str| {
+        format!(
+            "\tmov.u32 %r5, 0;\n$L1:\n\tld.global.f32 %f1, [%rd4];\n{between}\tadd.f32 %f2, %f2, %f1;\n\tadd.s64 %rd4, %rd4, 4096;\n\
+             \tadd.s32 %r5, %r5, 1;\n\tsetp.lt.s32 %p1, %r5, 8;\n\t@%p1 bra $L1;\n\tst.global.f32 [%rd5], %f2;\n"
+        )
+    };
+    let (free, behind) = (cycles_of(&code(""), 1), cycles_of(&code("\tbar.sync 0;\n"), 1));
+    // Two trips to memory instead of eight.
+    assert!(behind > free * 2.0, "{behind} and {free}");
+}
