@@ -212,5 +212,5 @@ fn loads_of_a_short_loop_are_in_flight_together() {
     };
     let (free, behind) = (cycles_of(&code(""), 1), cycles_of(&code("\tbar.sync 0;\n"), 1));
     // Two trips to memory instead of eight.
-    assert!(behind > free * 2.0, "{behind} and {free}");
+    assert!(behind > free + 4000.0, "{behind} and {free}");
 }
