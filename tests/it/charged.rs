@@ -153,13 +153,6 @@ fn what_all_ctas_load_stays_in_the_cache_of_a_core() {
 /// Arithmetic of other warps is slow while a product works, as calibrate/probes/arith.cu measured.
 #[test]
 fn arithmetic_beside_products_is_slow() {
-    let dir = TempDir::new();
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../calibrate/data/h100_kernels_waves");
-    let file = format!("{data}/attention_1536x22x64_128x64_w8_s3.ptx.gz");
-    let rows = std::fs::read_to_string(format!("{data}/rows.jsonl")).expect("the rows are there");
-    let row = rows.lines().find(|l| l.contains("attention_1536x22x64_128x64_w8_s3")).expect("the kernel has a row");
-    let row: serde_json::Value = serde_json::from_str(row).expect("JSON");
-    let launch = dir.write("l.json", row["launch"].to_string());
     let machine = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../models/h100.toml"));
     let machine = machine.expect("the file is there");
     let alone: String = machine
@@ -167,32 +160,37 @@ fn arithmetic_beside_products_is_slow() {
         .filter(|l| !["arithmetic =", "fma =", "special ="].iter().any(|key| l.starts_with(key)))
         .map(|l| format!("{l}\n"))
         .collect();
+    let dir = TempDir::new();
     let alone = dir.write("alone.toml", alone);
-    let cycles = |machine: &str, options: &[&str]| {
-        let mut arguments = vec!["run", &file, "--launch", &launch, "--machine", machine, "--json"];
-        arguments.extend_from_slice(options);
-        let report: serde_json::Value = serde_json::from_str(&warpline(&arguments).out).expect("JSON");
-        report["cycles"].as_f64().expect("a number")
-    };
-    let (both, without) = (cycles("h100", &[]), cycles(&alone, &[]));
+    let cycles = |name: &str, options: &[&str]| recorded(name, options)["cycles"].as_f64().expect("a number");
+    let name = "attention_1536x22x64_128x64_w8_s3";
+    let (both, without) = (cycles(name, &["--machine", "h100"]), cycles(name, &["--machine", &alone]));
     assert!(both > without * 1.02, "{both} and {without}");
     // Sums and products lose more than integers, because the product loses, too.
-    let as_integers = cycles("h100", &["--set", "machine.wgmma.fma=0.44"]);
+    let name = "attention_1536x22x128_128x32_w8_s3";
+    let as_integers = cycles(name, &["--machine", "h100", "--set", "machine.wgmma.fma=0.44"]);
+    let both = cycles(name, &["--machine", "h100"]);
     assert!(both > as_integers * 1.002, "{both} and {as_integers}");
+}
+
+/// The report of a recorded kernel and its launch.
+fn recorded(name: &str, options: &[&str]) -> serde_json::Value {
+    let dir = TempDir::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../calibrate/data/h100_kernels_waves");
+    let rows = std::fs::read_to_string(format!("{data}/rows.jsonl")).expect("the rows are there");
+    let row = rows.lines().find(|l| l.contains(name)).expect("the kernel has a row");
+    let row: serde_json::Value = serde_json::from_str(row).expect("JSON");
+    let (file, launch) = (format!("{data}/{name}.ptx.gz"), dir.write("l.json", row["launch"].to_string()));
+    let mut arguments = vec!["run", file.as_str(), "--launch", launch.as_str(), "--json"];
+    arguments.extend_from_slice(options);
+    let said = warpline(&arguments);
+    serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {}", said.err))
 }
 
 /// Of a product without pipelining, each warp stores its part of the tiles, whatever object of shared memory that is.
 #[test]
 fn every_warp_stores_its_part() {
-    let dir = TempDir::new();
-    let name = "plain_1792x2112x1024_64x64x32_w4_s1";
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../calibrate/data/h100_kernels_waves");
-    let rows = std::fs::read_to_string(format!("{data}/rows.jsonl")).expect("the rows are there");
-    let row = rows.lines().find(|l| l.contains(name)).expect("the kernel has a row");
-    let row: serde_json::Value = serde_json::from_str(row).expect("JSON");
-    let launch = dir.write("l.json", row["launch"].to_string());
-    let said = warpline(&["run", &format!("{data}/{name}.ptx.gz"), "--launch", &launch, "--machine", "h100", "--json"]);
-    let report: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    let report = recorded("plain_1792x2112x1024_64x64x32_w4_s1", &["--machine", "h100"]);
     let number = |v: &serde_json::Value| v.as_f64().expect("a number");
     let uses = report["uses"].as_array().expect("a list");
     let shared = uses.iter().find(|u| u["resource"] == "shared memory").expect("shared memory is used");
