@@ -282,6 +282,7 @@ pub const KEYS: &[Key] = &[
     key("mma.warp_beside", "cycles", "time of the matrix unit that another instruction of its scheduler takes"),
     key("wgmma.latency", "cycles", "wgmma.commit to the wait's return, beyond the last interval"),
     key("wgmma.arithmetic", "fraction", "rate of arithmetic of other warps while wgmma works, of that without"),
+    key("wgmma.fma", "fraction", "the same for floating-point sums and products, which slow the product in turn"),
     key("wgmma.special", "fraction", "rate of special functions of other warps while wgmma works, of that without"),
     key("umma.latency", "cycles", "tcgen05: commit to the mbarrier, beyond the last interval, one CTA"),
     key("umma.pair_latency", "cycles", "tcgen05: commit to the mbarrier, beyond the last interval, a pair of CTAs"),

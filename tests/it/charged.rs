@@ -16,11 +16,11 @@ fn number_of(name: &str, code: &str, grid: u32) -> f64 {
 
 /// The report of such a kernel, with more options.
 fn report_of(code: &str, grid: u32, options: &[&str]) -> serde_json::Value {
-    report_with(code, (grid, 65536), options)
+    report_with(code, (grid, 65536, 32), options)
 }
 
-/// The same, with a second array of this many numbers.
-fn report_with(code: &str, (grid, second): (u32, u32), options: &[&str]) -> serde_json::Value {
+/// The same, with a second array of this many numbers and this many threads.
+fn report_with(code: &str, (grid, second, threads): (u32, u32, u32), options: &[&str]) -> serde_json::Value {
     let dir = TempDir::new();
     let text = format!(
         "\
@@ -28,7 +28,7 @@ fn report_with(code: &str, (grid, second): (u32, u32), options: &[&str]) -> serd
 .target sm_90a
 .address_size 64
 .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1)
-.reqntid 32
+.reqntid {threads}
 {{
 	.reg .pred %p<4>;
 	.reg .b32 %r<40>;
@@ -144,7 +144,7 @@ fn ctas_of_different_lengths_go_to_the_first_free_core() {
 fn what_all_ctas_load_stays_in_the_cache_of_a_core() {
     let code = "\tmov.u32 %r3, %ctaid.x;\n\tmul.wide.u32 %rd6, %r3, 32;\n\tadd.s64 %rd7, %rd4, %rd6;\n\
                 \tld.global.f32 %f1, [%rd7];\n\tld.global.f32 %f2, [%rd5];\n\tadd.f32 %f3, %f1, %f2;\n";
-    let hits = |second| report_with(code, (8448, second), &[])["l2_hit_rate"].as_f64().expect("a rate");
+    let hits = |second| report_with(code, (8448, second, 32), &[])["l2_hit_rate"].as_f64().expect("a rate");
     // Weights of 128 bytes are looked up once by each core. Those of a large array are looked up by each CTA.
     let (small, large) = (hits(1024), hits(65536));
     assert!(2.0 * small < large, "{small} and {large}");
@@ -153,26 +153,62 @@ fn what_all_ctas_load_stays_in_the_cache_of_a_core() {
 /// Arithmetic of other warps is slow while a product works, as calibrate/probes/arith.cu measured.
 #[test]
 fn arithmetic_beside_products_is_slow() {
-    let dir = TempDir::new();
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../calibrate/data/h100_kernels_waves");
-    let file = format!("{data}/attention_1536x22x64_128x64_w8_s3.ptx.gz");
-    let rows = std::fs::read_to_string(format!("{data}/rows.jsonl")).expect("the rows are there");
-    let row = rows.lines().find(|l| l.contains("attention_1536x22x64_128x64_w8_s3")).expect("the kernel has a row");
-    let row: serde_json::Value = serde_json::from_str(row).expect("JSON");
-    let launch = dir.write("l.json", row["launch"].to_string());
     let machine = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../models/h100.toml"));
     let machine = machine.expect("the file is there");
     let alone: String = machine
         .lines()
-        .filter(|l| !l.starts_with("arithmetic =") && !l.starts_with("special ="))
+        .filter(|l| !["arithmetic =", "fma =", "special ="].iter().any(|key| l.starts_with(key)))
         .map(|l| format!("{l}\n"))
         .collect();
+    let dir = TempDir::new();
     let alone = dir.write("alone.toml", alone);
-    let cycles = |machine: &str| {
-        let said = warpline(&["run", &file, "--launch", &launch, "--machine", machine, "--json"]);
-        let report: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
-        report["cycles"].as_f64().expect("a number")
-    };
-    let (both, without) = (cycles("h100"), cycles(&alone));
+    let cycles = |name: &str, options: &[&str]| recorded(name, options)["cycles"].as_f64().expect("a number");
+    let name = "attention_1536x22x64_128x64_w8_s3";
+    let (both, without) = (cycles(name, &["--machine", "h100"]), cycles(name, &["--machine", &alone]));
     assert!(both > without * 1.02, "{both} and {without}");
+    // Sums and products lose more than integers, because the product loses, too.
+    let name = "attention_1536x22x128_128x32_w8_s3";
+    let as_integers = cycles(name, &["--machine", "h100", "--set", "machine.wgmma.fma=0.44"]);
+    let both = cycles(name, &["--machine", "h100"]);
+    assert!(both > as_integers * 1.002, "{both} and {as_integers}");
+}
+
+/// The report of a recorded kernel and its launch.
+fn recorded(name: &str, options: &[&str]) -> serde_json::Value {
+    let dir = TempDir::new();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../calibrate/data/h100_kernels_waves");
+    let rows = std::fs::read_to_string(format!("{data}/rows.jsonl")).expect("the rows are there");
+    let row = rows.lines().find(|l| l.contains(name)).expect("the kernel has a row");
+    let row: serde_json::Value = serde_json::from_str(row).expect("JSON");
+    let (file, launch) = (format!("{data}/{name}.ptx.gz"), dir.write("l.json", row["launch"].to_string()));
+    let mut arguments = vec!["run", file.as_str(), "--launch", launch.as_str(), "--json"];
+    arguments.extend_from_slice(options);
+    let said = warpline(&arguments);
+    serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {}", said.err))
+}
+
+/// Of a product without pipelining, each warp stores its part of the tiles, whatever object of shared memory that is.
+#[test]
+fn every_warp_stores_its_part() {
+    let report = recorded("plain_1792x2112x1024_64x64x32_w4_s1", &["--machine", "h100"]);
+    let number = |v: &serde_json::Value| v.as_f64().expect("a number");
+    let uses = report["uses"].as_array().expect("a list");
+    let shared = uses.iter().find(|u| u["resource"] == "shared memory").expect("shared memory is used");
+    let passes = number(&shared["fraction"]) * number(&report["cycles"]);
+    // Seven CTAs, 32 iterations: tiles of 4 KB are loaded (64 rows of half a line, 32 of whole lines), stored, and read.
+    assert!(passes > 7.0 * 32.0 * (64.0 + 32.0 + 64.0 + 64.0), "{passes}");
+}
+
+/// ptxas unrolls a loop that only loads and computes by four, and issues the loads of a step together.
+#[test]
+fn loads_of_a_short_loop_are_in_flight_together() {
+    let code = |between: &str| {
+        format!(
+            "\tmov.u32 %r5, 0;\n$L1:\n\tld.global.f32 %f1, [%rd4];\n{between}\tadd.f32 %f2, %f2, %f1;\n\tadd.s64 %rd4, %rd4, 4096;\n\
+             \tadd.s32 %r5, %r5, 1;\n\tsetp.lt.s32 %p1, %r5, 8;\n\t@%p1 bra $L1;\n\tst.global.f32 [%rd5], %f2;\n"
+        )
+    };
+    let (free, behind) = (cycles_of(&code(""), 1), cycles_of(&code("\tbar.sync 0;\n"), 1));
+    // Two trips to memory instead of eight.
+    assert!(behind > free + 4000.0, "{behind} and {free}");
 }

@@ -77,7 +77,10 @@ impl Gather<'_, '_> {
                     let (a, b) = (self.list(a), self.list(b));
                     MergedKind::If(c, a, b)
                 }
-                MergedKind::For(h, count, body) => MergedKind::For(h, count, self.list(body)),
+                MergedKind::For(h, count, body) => {
+                    let body = self.list(body);
+                    MergedKind::For(h, count, super::unrolled::unrolled(&mut self.s.arena, (h, count), body))
+                }
                 kind => kind,
             };
             let MergedKind::Op(ops) = &mut n.kind else {

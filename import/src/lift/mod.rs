@@ -72,6 +72,7 @@ mod timed;
 pub mod tree;
 mod uniform;
 mod unread;
+mod unrolled;
 mod values;
 mod vars;
 mod walk;

@@ -78,9 +78,10 @@ pub struct Costs {
     /// Ticks per floating-point operation of the tensor pipe at 16 bits.
     pub tensor_flop: f64,
     pub wgmma_latency: f64,
-    /// Rates of arithmetic and of special functions while `wgmma` works, of those without; 1 where the machine does not
-    /// say.
+    /// Rates of integer arithmetic, of floating-point sums and products and of special functions while `wgmma` works, of
+    /// those without; 1 where the machine does not say.
     pub wgmma_arithmetic: f64,
+    pub wgmma_fma: f64,
     pub wgmma_special: f64,
     pub umma_latency: f64,
     pub umma_pair_latency: f64,
@@ -323,9 +324,12 @@ impl Costs {
         if warp_mma {
             c.beside = r.optional("mma.warp_beside").unwrap_or(0.0) * TICKS as f64;
         }
-        let mut share = |key| if wgmma && mixed { r.optional(key).unwrap_or(1.0).clamp(0.01, 1.0) } else { 1.0 };
-        c.wgmma_arithmetic = share("wgmma.arithmetic");
-        c.wgmma_special = share("wgmma.special");
+        let mut share = |key, absent: f64| {
+            if wgmma && mixed { r.optional(key).unwrap_or(absent).clamp(0.01, 1.0) } else { 1.0 }
+        };
+        c.wgmma_arithmetic = share("wgmma.arithmetic", 1.0);
+        c.wgmma_fma = share("wgmma.fma", c.wgmma_arithmetic);
+        c.wgmma_special = share("wgmma.special", 1.0);
         if tma {
             c.tma_request = r.optional("tma.request").unwrap_or(0.0) * TICKS as f64;
         }

@@ -43,8 +43,8 @@ impl Timing<'_> {
         // Integer additions alone, such as addresses: beside a product the hardware does 0.43 a cycle of a scheduler,
         // which is close to `alu.int_per_clk`, and 0.98 without (calibrate/data/h100_arith.csv).
         let addresses = mix.fma + mix.special == 0;
-        let (slow, slower) = (c.wgmma_special, if addresses { 1.0 } else { c.wgmma_arithmetic });
-        let units = [(mix.int, c.int, slower), (mix.fma, c.fma, slower), (mix.special, c.exp, slow)];
+        let integer = if addresses { 1.0 } else { c.wgmma_arithmetic };
+        let units = [(mix.int, c.int, integer), (mix.fma, c.fma, c.wgmma_fma), (mix.special, c.exp, c.wgmma_special)];
         let times = units.map(|(n, each, _)| ticks(f64::from(n) * lanes * each));
         for ((unit, time), (.., rate)) in core.units[seat.scheduler].iter_mut().zip(times).zip(units) {
             if time > 0 {

@@ -1,7 +1,7 @@
 //! Operations.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::{
     ArrivalsPer, BarrierCta, Binary, Exact, Executors, Expr, Fence as IrFence, Instr, IssueCount, MmaKind, MoveKind,
@@ -56,8 +56,9 @@ impl Emit<'_, '_, '_> {
                     _ => groups.push((vec![rank], far, list)),
                 }
             }
+            let passes = self.passes.take();
             for (ranks, far, list) in groups {
-                self.touch(at, (how, far), &ranks, &list, now)?;
+                self.touch(at, (how, far, passes), (&ranks, &list), now)?;
             }
             return Ok(());
         }
@@ -93,17 +94,21 @@ impl Emit<'_, '_, '_> {
     fn touch(
         &mut self,
         at: usize,
-        (how, far): (MoveKind, Far),
-        ranks: &[u32],
-        list: &[Touched<'_>],
+        (how, far, passes): (MoveKind, Far, Option<u32>),
+        (ranks, list): (&[u32], &[Touched<'_>]),
         now: Set,
     ) -> Result<(), Error> {
         let feet = self.feet(list.iter().map(|t| (t.warp, t.runs)));
         let parts = feet.len();
-        // One operation stands for an instruction that is timed, whatever parts of shared memory it accesses.
-        let passes = self.passes.take();
-        let most = if passes.is_some() { 1 } else { parts };
-        for (n, ((object, slot, ring), by_warp)) in feet.into_iter().enumerate().take(most) {
+        // One operation of each warp stands for an instruction that is timed, whatever parts of shared memory it accesses.
+        let mut timed = BTreeSet::new();
+        for (n, ((object, slot, ring), mut by_warp)) in feet.into_iter().enumerate() {
+            if passes.is_some() {
+                by_warp.retain(|w, _| timed.insert(*w));
+                if by_warp.is_empty() {
+                    continue;
+                }
+            }
             let mut place = self.place(at, object, slot, &ring, &by_warp)?;
             place.cta = far.cta.map(|t| self.expr(at, t)).transpose()?;
             let mut pieces: Vec<u64> = by_warp.values().map(|e: &Exact| e.pieces).collect();
