@@ -159,7 +159,12 @@ impl Lockstep<'_, '_> {
         let (a, b) = (short.loops.get(place.of)?, long.loops.get(place.of)?);
         let by = match a.passed {
             Some(_) => long.grid.len() - short.grid.len(),
-            None => long.launch_value(loops::bound(long, b)?)? - short.launch_value(loops::bound(short, a)?)?,
+            // A bound that reads variables has the value that it has here.
+            None => {
+                let end =
+                    |run: usize, prog: &Program, l| self.runs[run].world.value_of(place.agent, loops::bound(prog, l)?);
+                end(apart, long, b)? - end(0, short, a)?
+            }
         };
         let count = |n: u64| i64::try_from(n).ok().filter(|n| *n > 0);
         let (parts, made) = (count(place.parts)?, count(place.made)?);

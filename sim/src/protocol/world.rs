@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::code::Code;
-use crate::ir::{Instr, MbarId, Op, Program};
+use crate::ir::{Expr, Instr, MbarId, Op, Program};
 
 use super::agents::Agents;
 use super::coverage::Sum;
@@ -165,6 +165,11 @@ impl<'p> World<'p> {
     /// The value of an agent's variable.
     pub fn var(&self, a: AgentId, v: u16) -> i64 {
         self.agents.vars(a)[v as usize]
+    }
+
+    /// The value of an expression for an agent; `None` where it has none.
+    pub fn value_of(&self, a: AgentId, e: &Expr) -> Option<i64> {
+        self.eval(a, e).ok()
     }
 
     /// The next instruction of an agent.
