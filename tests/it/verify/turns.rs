@@ -360,7 +360,7 @@ fn loads(block: &str, by_let: bool) -> String {
 fn blocks_of_later_jobs_begin_inside_or_are_assumed_to() {
     let dir = TempDir::new();
     let asked = |block: &str, by_let| {
-        let file = dir.write("later.pipe", &loads(block, by_let));
+        let file = dir.write("later.pipe", loads(block, by_let));
         let json = ask(&[&file, "--machine", "h200", "--no-suggestion"]).json;
         let assumed = json["assumptions"].to_string().contains("begin inside the matrix for other numbers of jobs");
         (json["verdict"].as_str().unwrap().to_string(), assumed)
