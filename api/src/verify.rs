@@ -301,14 +301,12 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let trips = trips(&subject);
     let (faulty, witness, suggested, repair) = {
         let x = verdict.violation.as_ref();
-        let faulty = x.and_then(|x| match (x.trips, x.turns, x.jobs) {
-            (Some(n), _, Some(jobs)) => trips.as_ref()?.with_jobs(n, jobs).map(|p| p.bind()),
-            (Some(n), Some(t), None) => trips.as_ref()?.turned(n, t).map(|p| p.bind()),
-            (Some(n), None, None) => trips.as_ref()?.at(n).map(|p| p.bind()),
-            (None, ..) if !x.lengths.is_empty() => {
+        let faulty = x.and_then(|x| match x.trips {
+            Some(_) => x.kernel(trips.as_ref()?).map(|p| p.bind()),
+            None if !x.lengths.is_empty() => {
                 warpline_verify::with_lengths(subject.symbolic(), &x.lengths, x.cluster).map(|p| p.bind())
             }
-            (None, _, _) => Some(subject.program.clone()),
+            None => Some(subject.program.clone()),
         });
         let fault = x.zip(faulty.as_ref());
         let witness = fault.and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));

@@ -199,9 +199,10 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     };
     let holds_as_given =
         || prove::as_given(program, (rules, budget), options).outcome == Outcome::Proved && budget.check().is_ok();
-    let one_loop = OneLoop::of(program).filter(|_| options.engine != Engine::Search);
-    if let Some(one) = one_loop.filter(|one| one.chosen.is_some() || !options.as_written && known_blocks(program, one))
-    {
+    let trips = Trips::find(program);
+    let replaced = |one: &OneLoop| !options.as_written && trips.as_ref().is_some_and(|t| known_blocks(program, t, one));
+    let one_loop = if options.engine == Engine::Search { None } else { OneLoop::of(program, trips.as_ref()) };
+    if let Some(one) = one_loop.filter(|one| one.chosen.is_some() || replaced(one)) {
         let mut decided = decide(&one.kernel, None);
         if let Some(line) = one.chosen {
             (decided.v.any_jobs, decided.v.turns) = (Some(line), None);
@@ -209,11 +210,12 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         if decided.v.outcome == Outcome::Proved && holds_as_given() {
             decided.v.renumbered = true;
             // Of the blocks as written.
-            decided.apart = Trips::find(program).and_then(|trips| global_stores::apart_as_given(trips.given()));
+            decided.apart = trips.and_then(|trips| global_stores::apart_as_given(trips.given()));
             return decided;
         }
         let fault = decided.v.violation.as_ref().filter(|_| one.chosen.is_none());
-        if let Some(v) = fault.and_then(|x| fault_as_written(program, x, (rules, budget), options)) {
+        let kernel = |x: &Violation| if x.trips.is_some() { x.kernel(trips.as_ref()?) } else { Some(program.clone()) };
+        if let Some(v) = fault.and_then(|x| fault_as_written(&kernel(x)?, x, (rules, budget), options)) {
             return Decided { v, ..decided };
         }
     }
@@ -246,33 +248,20 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     other
 }
 
-/// Whether the form of blocks shows what a proof with other blocks leaves out: each store in the loops over jobs is to
+/// Whether the form of blocks shows what a proof with other blocks leaves out. Each store in the loops over jobs is to
 /// another block in each job, and blocks begin inside their matrices.
-fn known_blocks(program: &Program, one: &OneLoop) -> bool {
-    match Trips::find(program) {
-        Some(trips) => {
-            global_stores::once_in_each_turn(trips.given(), &one.heads) && !blocks_inside::unknown(program, &trips)
-        }
-        None => false,
-    }
+fn known_blocks(program: &Program, trips: &Trips, one: &OneLoop) -> bool {
+    global_stores::once_in_each_turn(trips.given(), &one.heads) && !blocks_inside::unknown(program, trips)
 }
 
-/// The fault of a kernel with the trip counts of a fault of the same kernel with other blocks; `None` where the kernel has
-/// none with these.
+/// The fault of a kernel with trip counts that have a fault if blocks are others; `None` where the kernel has none.
 fn fault_as_written(
-    program: &Program,
+    kernel: &Program,
     of: &Violation,
     (rules, budget): (Rules, &Budget),
     options: Options,
 ) -> Option<Verdict> {
-    let trips = Trips::find(program)?;
-    let kernel = match (of.trips, of.turns, of.jobs) {
-        (Some(n), _, Some(jobs)) => trips.with_jobs(n, jobs)?,
-        (Some(n), Some(t), None) => trips.turned(n, t)?,
-        (Some(n), None, None) => trips.at(n)?,
-        (None, ..) => program.clone(),
-    };
-    let mut v = prove::as_given(&kernel, (rules, budget), options);
+    let mut v = prove::as_given(kernel, (rules, budget), options);
     let x = v.violation.as_mut()?;
     (x.trips, x.turns, x.jobs) = (of.trips, of.turns, of.jobs);
     Some(v)

@@ -245,8 +245,8 @@ pub struct Verdict {
     pub sizes: Vec<String>,
     /// The line of a loop whose trip count differs by job, where the verdict holds for jobs of any length.
     pub any_length: Option<u32>,
-    /// The line of a loop or condition by which values known only at run time choose the jobs, where the verdict holds for
-    /// any number of them, and for any block of each.
+    /// The line of a loop or condition by which values known only at run time choose the jobs. The verdict then holds for
+    /// any number of jobs, and for any block of each.
     pub any_jobs: Option<u32>,
     /// Whether the proof is of a kernel that makes the same steps with other numbers: counters in place of pipeline states,
     /// or other blocks of its jobs. A certificate needs a proof of the kernel as written ([`Options::as_written`]).
@@ -263,6 +263,15 @@ pub struct Verdict {
 }
 
 impl Violation {
+    /// The kernel with the trip counts of the fault; `None` where the given values have it, or no such kernel exists.
+    pub fn kernel(&self, trips: &Trips) -> Option<Program> {
+        match (self.trips?, self.turns, self.jobs) {
+            (n, _, Some(jobs)) => trips.with_jobs(n, jobs),
+            (n, Some(turns), None) => trips.turned(n, turns),
+            (n, None, None) => trips.at(n),
+        }
+    }
+
     /// Faults of jobs of different lengths, one after the other.
     pub(crate) fn of_jobs(faults: Faults, (class, cluster): (&str, i64), prog: &Program) -> Violation {
         let Faults { lengths, findings, hang } = faults;

@@ -2,7 +2,7 @@
 //!
 //! ptxas unrolls a loop that only loads and computes by four, and what is left by two and one. It issues the loads of an
 //! unrolled step together. So a warp waits for its loads once a step. Source: the machine code of 27 norms and sums of rows
-//! that Triton compiled for `sm_90a`: each loop of up to 38 instructions of PTX is unrolled, each of 56 and more is not.
+//! that Triton compiled for `sm_90a`. Each loop of up to 38 instructions of PTX is unrolled, and none of 56 and more.
 
 use crate::symbolic::{Arena, Atom, Term};
 

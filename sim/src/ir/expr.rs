@@ -152,9 +152,7 @@ impl Expr {
 
     /// Whether the expression has one value for every agent of a launch: it consists of constants and symbols only.
     pub fn is_launch_constant(&self) -> bool {
-        let mut only = true;
-        self.visit(&mut |x| only &= !matches!(x, Expr::Var(_) | Expr::Env(_) | Expr::Tape(..)));
-        only
+        !self.any(|x| matches!(x, Expr::Var(_) | Expr::Env(_) | Expr::Tape(..)))
     }
 
     /// Whether the expression has one value for an agent at all times.
@@ -194,6 +192,13 @@ impl Expr {
     pub fn visit(&self, f: &mut impl FnMut(&Expr)) {
         f(self);
         self.operands().for_each(|x| x.visit(f));
+    }
+
+    /// Whether this expression or some expression inside it is of a kind.
+    pub fn any(&self, kind: impl Fn(&Expr) -> bool) -> bool {
+        let mut any = false;
+        self.visit(&mut |x| any |= kind(x));
+        any
     }
 
     /// Puts `by` in the place of each part that equals `part`.

@@ -238,8 +238,8 @@ impl World<'_> {
     }
 
     /// The steps behind the last reset of a counter, and the value that the reset left. A reset is a `st` that comes after
-    /// all earlier steps and before all later ones in every schedule; an agent that knows of the reset sees only the
-    /// later ones.
+    /// all earlier steps and before all later ones in every schedule. An agent that knows of the reset sees only the later
+    /// ones.
     fn since_reset(&self, a: AgentId, c: &Counter) -> (usize, i64) {
         let row = self.spec.agent_row(a);
         let Some(reset) = c.steps.iter().rposition(|s| s.sets) else { return (0, c.base) };

@@ -49,7 +49,7 @@ fn count(prog: &Program, l: &Loop) -> Option<(usize, VarId, Expr)> {
     (!entered && !lives_behind(prog, end, var)).then_some((set, var, bound))
 }
 
-/// Whether a bound has one value in all iterations: it reads values of the launch, or one that is known only at run time,
+/// Whether a bound has one value in all iterations. It reads values of the launch, or one that is known only at run time
 /// at an index of loops around.
 fn is_steady(prog: &Program, bound: &Expr, body: Range<usize>) -> bool {
     let (mut tape, mut steady) = (false, true);
@@ -82,7 +82,7 @@ fn start(prog: &Program, head: usize, var: VarId) -> Option<usize> {
         if *of == var {
             return Some(pc);
         }
-        if reads(prog, pc, var) {
+        if reads_variable(prog, pc, var) {
             return None;
         }
     }
@@ -91,19 +91,20 @@ fn start(prog: &Program, head: usize, var: VarId) -> Option<usize> {
 
 /// Whether the last value may be read after the loop; another variable may then share its slot.
 pub(crate) fn lives_behind(prog: &Program, end: usize, var: VarId) -> bool {
-    let Some(first) = (end..prog.code.len()).find(|&pc| reads(prog, pc, var) || sets(&prog.code[pc]) == Some(var))
+    let Some(first) =
+        (end..prog.code.len()).find(|&pc| reads_variable(prog, pc, var) || sets(&prog.code[pc]) == Some(var))
     else {
         return false;
     };
-    if reads(prog, first, var) {
+    if reads_variable(prog, first, var) {
         return true;
     }
     // An agent that skips this assignment still has the old value.
     let skipped =
         (end..first).filter_map(|pc| prog.code[pc].target()).map(|to| to as usize).filter(|to| *to > first).min();
     skipped.is_some_and(|to| {
-        let next = (to..prog.code.len()).find(|&pc| reads(prog, pc, var) || sets(&prog.code[pc]) == Some(var));
-        next.is_some_and(|pc| reads(prog, pc, var))
+        let next = (to..prog.code.len()).find(|&pc| reads_variable(prog, pc, var) || sets(&prog.code[pc]) == Some(var));
+        next.is_some_and(|pc| reads_variable(prog, pc, var))
     })
 }
 
@@ -116,8 +117,13 @@ pub(crate) fn sets(i: &Instr) -> Option<VarId> {
     }
 }
 
-fn reads(prog: &Program, pc: usize, var: VarId) -> bool {
+/// Whether an instruction has an expression of this kind.
+pub(crate) fn reads(prog: &Program, pc: usize, kind: impl Fn(&Expr) -> bool) -> bool {
     let mut found = false;
-    each(prog, &prog.code[pc], &mut |_, e| e.visit(&mut |x| found |= *x == Expr::Var(var)));
+    each(prog, &prog.code[pc], &mut |_, e| found |= e.any(&kind));
     found
+}
+
+fn reads_variable(prog: &Program, pc: usize, var: VarId) -> bool {
+    reads(prog, pc, |x| *x == Expr::Var(var))
 }

@@ -75,16 +75,10 @@ impl BlockNames {
         // An index that is part of another term is replaced after this term.
         terms.sort_by_key(|term| matches!(term, Expr::Var(_)));
         let (_, apart) = spacing(terms.len())?;
-        let steady = |e: &Expr| {
-            // A block's number may be a sum with a varied number, but no multiple of it.
-            let mut steady = true;
-            e.visit(&mut |x| {
-                if matches!(x, Expr::Binary(Binary::Mul, _)) {
-                    steady &= prog.parameters_of(x).is_disjoint(varied);
-                }
-            });
-            steady
-        };
+        // A block's number may be a sum with a varied number, but no multiple of it.
+        let multiple =
+            |x: &Expr| matches!(x, Expr::Binary(Binary::Mul, _)) && !prog.parameters_of(x).is_disjoint(varied);
+        let steady = |e: &Expr| !e.any(multiple);
         let small = |e: &Expr| is_small(prog, e, &terms, 1 << (apart - 1));
         sums.iter().all(|e| steady(e) && small(e)).then_some(BlockNames { terms, mailboxes })
     }
@@ -177,9 +171,7 @@ fn reads_index(e: &Expr) -> bool {
 }
 
 fn reads_any(e: &Expr, of: impl Fn(VarId) -> bool) -> bool {
-    let mut reads = false;
-    e.visit(&mut |x| reads |= matches!(x, Expr::Var(v) if of(*v)));
-    reads
+    e.any(|x| matches!(x, Expr::Var(v) if of(*v)))
 }
 
 /// Adds the terms of a sum that read indices to a list. Returns whether no term reads anything else.
@@ -196,9 +188,7 @@ fn add_terms(e: &Expr, list: &mut Vec<Expr>) -> bool {
             if !list.contains(e) {
                 list.push(e.clone());
             }
-            let mut only = levels_only(e);
-            e.visit(&mut |x| only &= !matches!(x, Expr::Tape(..) | Expr::Env(_)));
-            only
+            levels_only(e) && !e.any(|x| matches!(x, Expr::Tape(..) | Expr::Env(_)))
         }
     }
 }
@@ -221,9 +211,9 @@ fn is_small(prog: &Program, e: &Expr, terms: &[Expr], factors: i64) -> bool {
     constants && vars.iter().all(|v| factor(*v).is_some_and(|f| f.abs() < factors))
 }
 
-/// Whether the block of each store determines its job, as far as its form can tell: each index is a term of it, or a
-/// quotient and a remainder of the index are. `None` where a matrix is both read and written.
-pub(super) fn stores_apart(prog: &Program, nests: &[Nest]) -> Option<bool> {
+/// Whether the form of each store's block determines the job, and no matrix is both read and written. A block does so if
+/// each index is a term of it, or a quotient and a remainder of the index are.
+pub(super) fn stores_apart(prog: &Program, nests: &[Nest]) -> bool {
     let global = |obj: u16| prog.objects[obj as usize].class == Class::Global;
     let (mut read, mut written, mut apart) = (Vec::new(), Vec::new(), true);
     for (pc, i) in prog.code.iter().enumerate() {
@@ -247,5 +237,5 @@ pub(super) fn stores_apart(prog: &Program, nests: &[Nest]) -> Option<bool> {
             terms.contains(&index) || parts
         });
     }
-    (!written.iter().any(|obj| read.contains(obj))).then_some(apart)
+    apart && !written.iter().any(|obj| read.contains(obj))
 }

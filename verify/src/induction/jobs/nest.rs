@@ -1,17 +1,17 @@
 //! The loops and conditions around the body of a job.
 //!
 //! ```text
-//!   for e in 0..experts:            a level, with the index e
+//!   for e in 0..experts:            a level with an index
 //!     if live(e):                   a level
-//!       for m in 0..rows(e):        a level, with the index m
-//!         <body>                    reads e and m as the placeholders of their levels
+//!       for m in 0..rows(e):        a level with an index
+//!         <body>                    placeholders stand for e and m
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Loop, Op, Pc, Program, VarId, each};
 
-use crate::induction::while_loops::{lives_behind, sets};
+use crate::induction::while_loops::{lives_behind, reads, sets};
 
 /// Placeholder of the index of the outermost loop; the next loop has the next smaller number.
 const FIRST_INDEX: VarId = VarId::MAX;
@@ -41,21 +41,15 @@ impl Nest {
     /// only at run time.
     pub(super) fn of(prog: &Program, over: &Loop) -> Option<Nest> {
         let (mut levels, mut values, mut chosen) = (Vec::new(), BTreeMap::new(), None);
-        let value = |values: &BTreeMap<VarId, Expr>, e: &Expr| {
-            let mut e = e.clone();
-            values.iter().for_each(|(v, value)| e.replace(&Expr::Var(*v), value));
-            let known = levels_only(&e);
-            known.then_some(e)
-        };
+        let value = |values: &BTreeMap<VarId, Expr>, e: &Expr| Some(replaced(e, values)).filter(levels_only);
         let mut pc = first_set(prog, over)?;
         let mut end = prog.code.len();
         let mut indices = 0;
         loop {
             let chooses = |pc: usize| {
                 reads(prog, pc, |x| match x {
-                    Expr::Tape(..) => true,
-                    Expr::Var(v) => values.get(v).is_some_and(reads_tape),
-                    _ => false,
+                    Expr::Var(v) => values.get(v).is_some_and(|e: &Expr| e.any(is_tape)),
+                    x => is_tape(x),
                 })
             };
             if pc > over.head as usize && !(pc..end).any(chooses) {
@@ -161,8 +155,7 @@ impl Nest {
     /// A loop inside the body whose index does nothing but name blocks, also as quotients or remainders.
     fn inner_level(&self, prog: &Program, l: &Loop) -> Option<Level> {
         let (var, first, next) = (l.var?, first_set(prog, l)?, l.end as usize - 2);
-        let own = |pc: usize| [first, l.head as usize, next].contains(&pc);
-        let elsewhere = |pc: usize| !own(pc) && (pc < first || pc >= l.end as usize);
+        let elsewhere = |pc: usize| pc < first || pc >= l.end as usize;
         let is_index = |x: &Expr| *x == Expr::Var(var);
         let divides = |x: &Expr| matches!(x, Expr::Binary(Binary::Div | Binary::Rem, p) if is_index(&p.0));
         let quotient = self.body.clone().any(|pc| reads(prog, pc, divides));
@@ -185,34 +178,28 @@ impl Nest {
 
     /// An expression of the body as a function of the indices.
     pub(super) fn resolved(&self, e: &Expr) -> Expr {
-        let mut e = e.clone();
-        self.values.iter().for_each(|(v, value)| e.replace(&Expr::Var(*v), value));
-        e
+        replaced(e, &self.values)
     }
+}
+
+/// An expression with values in place of variables.
+fn replaced(e: &Expr, values: &BTreeMap<VarId, Expr>) -> Expr {
+    let mut e = e.clone();
+    values.iter().for_each(|(v, value)| e.replace(&Expr::Var(*v), value));
+    e
 }
 
 /// Whether an expression reads nothing but indices of the nest, values of the launch and values known only at run time.
 pub(super) fn levels_only(e: &Expr) -> bool {
-    let mut only = true;
-    e.visit(&mut |x| only &= !matches!(x, Expr::Var(v) if !is_index(*v)));
-    only
+    !e.any(|x| matches!(x, Expr::Var(v) if !is_index(*v)))
 }
 
 pub(super) fn is_index(v: VarId) -> bool {
     v > FIRST_INDEX - 16
 }
 
-fn reads_tape(e: &Expr) -> bool {
-    let mut reads = false;
-    e.visit(&mut |x| reads |= matches!(x, Expr::Tape(..)));
-    reads
-}
-
-/// Whether an instruction has a term of this kind.
-pub(super) fn reads(prog: &Program, pc: usize, kind: impl Fn(&Expr) -> bool) -> bool {
-    let mut reads = false;
-    each(prog, &prog.code[pc], &mut |_, e| e.visit(&mut |x| reads |= kind(x)));
-    reads
+pub(super) fn is_tape(e: &Expr) -> bool {
+    matches!(e, Expr::Tape(..))
 }
 
 /// The instruction before a loop that sets its index. Ends that are computed once are set between it and the test.
@@ -233,8 +220,7 @@ fn names_blocks(prog: &Program, code: std::ops::Range<usize>, var: VarId) -> boo
     for pc in code {
         names &= sets(&prog.code[pc]) != Some(var);
         each(prog, &prog.code[pc], &mut |what, e| {
-            let mut reads = false;
-            e.visit(&mut |x| reads |= *x == Expr::Var(var));
+            let reads = e.any(|x| *x == Expr::Var(var));
             let passed_on = matches!(&prog.code[pc], Instr::Op { op: Op::Put { .. }, .. });
             names &= !reads || passed_on || matches!(what, ExprUse::Tile(..));
         });

@@ -6,10 +6,10 @@
 //!       <body>
 //! ```
 //!
-//! Every role makes the same iterations of `<body>`, in the same order: bounds and conditions around it read only indices
-//! of the loops, values of the launch, and values known only at run time, which all roles share. If the indices name
-//! blocks of global matrices and decide nothing, the jobs differ only in their blocks. So a proof for any number of jobs
-//! with blocks of their own is one for all run-time values.
+//! Every role makes the same iterations of `<body>`, in the same order. Bounds and conditions around the body read only
+//! indices of the loops, values of the launch, and values known only at run time, which all roles share. If the indices
+//! name blocks of global matrices and decide nothing, the jobs differ only in their blocks. So a proof for any number of
+//! jobs with blocks of their own is one for all run-time values.
 //!
 //! The same holds for the blocks of a loop over jobs as written: `job % rows` and `job / rows` have long periods that
 //! decide nothing. `block_names` says which numbers stand for the blocks.
@@ -19,17 +19,18 @@ use std::collections::BTreeSet;
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, ParamId, Pc, Program, Symbol, each};
 
 use crate::induction::jobs::block_names::{self, BlockNames};
-use crate::induction::jobs::nest::{self, Level, Nest, reads};
+use crate::induction::jobs::nest::{self, Level, Nest, is_tape};
 use crate::induction::trip_count::Trips;
 use crate::induction::uneven_jobs::is_launch_index;
+use crate::induction::while_loops::reads;
 use crate::limits;
 
 /// A kernel whose jobs are one loop.
 #[derive(Clone, Debug)]
 pub(crate) struct OneLoop {
     pub(crate) kernel: Program,
-    /// The line of the first loop or condition that reads a value known only at run time; `None` where the loop over jobs
-    /// is as written, and only blocks are others.
+    /// The line of the first loop or condition that reads a value known only at run time. `None` where loops are as written
+    /// and only blocks are others.
     pub(crate) chosen: Option<u32>,
     /// The first instructions of the loops over jobs.
     pub(crate) heads: Vec<Pc>,
@@ -39,9 +40,9 @@ pub(crate) struct OneLoop {
 const GIVEN: i64 = 4;
 
 impl OneLoop {
-    /// `None` where no value known only at run time chooses jobs and no block is a quotient or remainder of its job, or
-    /// where a job's number does more than name blocks.
-    pub(crate) fn of(prog: &Program) -> Option<OneLoop> {
+    /// `None` where a job's number does more than name blocks. Also `None` where no value known only at run time chooses
+    /// jobs, and no block is a quotient or remainder of its job. `trips` is what the kernel is varied by.
+    pub(crate) fn of(prog: &Program, trips: Option<&Trips>) -> Option<OneLoop> {
         if prog.hands_out() || prog.cooperative || !prog.counters.is_empty() || prog.opaque_globals {
             return None;
         }
@@ -56,17 +57,14 @@ impl OneLoop {
                 let bounds = prog.loops.iter().filter(|l| !around(l)).filter_map(|l| l.bound.as_ref());
                 bounds.flat_map(|e| prog.parameters_of(e)).collect()
             }
-            None => {
-                let trips = Trips::find(prog)?;
-                trips.given().symbols.iter().filter_map(|s| prog.symbol(&s.name)).collect()
-            }
+            None => trips?.given().symbols.iter().filter_map(|s| prog.symbol(&s.name)).collect(),
         };
         let names = BlockNames::of(prog, &nests, &varied)?;
         let heads = nests.iter().flat_map(Nest::naming).map(|l| l.head).collect();
         let mut kernel = prog.clone();
         names.put_into(&mut kernel, &nests)?;
         if let Some(line) = chosen {
-            if !block_names::stores_apart(prog, &nests)? {
+            if !block_names::stores_apart(prog, &nests) {
                 return None;
             }
             let jobs = kernel.symbols.len() as ParamId;
@@ -81,11 +79,9 @@ impl OneLoop {
         }
         let kernel = kernel.with(&[])?;
         // A verdict is for every value of the parameter that sets trip counts of the kernel as written.
-        let varied = |prog: &Program| Trips::find(prog).and_then(|trips| prog.symbol(&trips.name));
-        if let Some(symbol) = varied(prog)
-            && Some(symbol) != varied(&kernel)
-            && depends_on(&kernel, symbol)
-        {
+        let other = |symbol: ParamId| Trips::find(&kernel).and_then(|t| kernel.symbol(&t.name)) != Some(symbol);
+        let symbol = trips.and_then(|trips| prog.symbol(&trips.name));
+        if symbol.is_some_and(|symbol| depends_on(&kernel, symbol) && other(symbol)) {
             return None;
         }
         limits::run_time(&kernel).is_none().then_some(OneLoop { kernel, chosen, heads })
@@ -111,7 +107,7 @@ fn nests(prog: &Program) -> Option<Vec<Nest>> {
         let like = all.iter().find(|nest| block_names::has_quotients(prog, nest))?.levels.clone();
         return Some(all.into_iter().filter(|nest| nest.levels == like).collect());
     }
-    let chosen = |l: &&Loop| (l.head..l.end).any(|pc| reads(prog, pc as usize, |x| matches!(x, Expr::Tape(..))));
+    let chosen = |l: &&Loop| (l.head..l.end).any(|pc| reads(prog, pc as usize, is_tape));
     let nests: Vec<Nest> = outer.filter(chosen).map(|l| Nest::of(prog, l)).collect::<Option<_>>()?;
     let first = nests.first()?;
     (first.chosen.is_some() && nests.iter().all(|nest| nest.levels == first.levels)).then_some(nests)
@@ -139,11 +135,7 @@ fn flatten(
 
 /// Where the loop over jobs starts, and its step. CTAs share out the iterations of one loop, or all make all of them.
 fn first_and_step(prog: &Program, levels: &[Level]) -> Option<(Expr, Expr)> {
-    let fixed = |e: &Expr| {
-        let mut fixed = true;
-        e.visit(&mut |x| fixed &= !matches!(x, Expr::Env(_)));
-        fixed
-    };
+    let fixed = |e: &Expr| !e.any(|x| matches!(x, Expr::Env(_)));
     let mut shared = None;
     for level in levels {
         match level {
