@@ -26,6 +26,20 @@ pub(crate) enum Digit {
     Remainder(Box<Form>, i64),
 }
 
+impl Digit {
+    /// `x / c`. A quotient of a quotient is one by the product.
+    pub(crate) fn quotient(x: Form, c: i64) -> Digit {
+        let terms: Vec<(&Digit, &i64)> = x.terms.iter().collect();
+        match terms[..] {
+            [(Digit::Quotient(inner, by), 1)] if x.constant == 0 => match by.checked_mul(c) {
+                Some(all) => Digit::Quotient(inner.clone(), all),
+                None => Digit::Quotient(Box::new(x), c),
+            },
+            _ => Digit::Quotient(Box::new(x), c),
+        }
+    }
+}
+
 /// `constant + sum of factor * digit`, with each digit from 0 on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Form {
@@ -237,7 +251,7 @@ impl<'p> Forms<'p> {
                     (Binary::Mul, _, Some(c)) => Form::default().plus(&x, c),
                     (Binary::Mul, Some(c), _) => Form::default().plus(&y, c),
                     (Binary::Div, _, Some(1)) => Some(x),
-                    (Binary::Div, _, Some(c)) if c > 1 => Some(Form::digit(Digit::Quotient(Box::new(x), c), 1)),
+                    (Binary::Div, _, Some(c)) if c > 1 => Some(Form::digit(Digit::quotient(x, c), 1)),
                     (Binary::Rem, _, Some(c)) if c > 1 => Some(Form::digit(Digit::Remainder(Box::new(x), c), 1)),
                     _ => None,
                 }

@@ -208,7 +208,7 @@ fn told(forms: &Forms<'_>, copies: &[(u32, &Place)]) -> Determined {
         let pairs: Vec<Form> = known
             .iter()
             .filter_map(|d| match d {
-                Digit::Quotient(x, c) if known.contains(&Digit::Remainder(x.clone(), *c)) => Some((**x).clone()),
+                Digit::Remainder(x, c) if known.contains(&Digit::quotient((**x).clone(), *c)) => Some((**x).clone()),
                 _ => None,
             })
             .collect();

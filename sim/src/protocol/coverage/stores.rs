@@ -72,8 +72,11 @@ impl World<'_> {
             return;
         }
         let o = &self.prog.objects[f.obj as usize];
-        let (top, left) = if elements { (f.at[0], f.at[1]) } else { (f.at[0] * o.block[0], f.at[1] * o.block[1]) };
-        let clip = |(lo, hi): (i64, i64), by: i64, end: i64| ((lo + by).clamp(0, end), (hi + by).clamp(0, end));
+        let by = if elements { [1, 1] } else { o.block };
+        let (top, left) = (f.at[0].saturating_mul(by[0]), f.at[1].saturating_mul(by[1]));
+        let clip = |(lo, hi): (i64, i64), by: i64, end: i64| {
+            (lo.saturating_add(by).clamp(0, end), hi.saturating_add(by).clamp(0, end))
+        };
         let rows = clip(f.rows, top, o.rows);
         let cols = clip(f.cols, left, o.cols);
         let block = if elements { [-1, -1] } else { f.at };

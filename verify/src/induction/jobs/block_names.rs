@@ -4,10 +4,10 @@
 //! coordinates are then equal only if they are the same sum of such terms, because factors and constants are small
 //! against the multiples (`spacing`). A role can pass such a term on in a mailbox: the variable of a `get` is that term.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::{
-    ANY_EXTENT, Binary, Class, Expr, ExprUse, Instr, MoveKind, ObjId, Op, ParamId, Program, Unary, VarId, each,
+    ANY_EXTENT, Binary, Class, Expr, ExprUse, Instr, MoveKind, ObjId, Op, ParamId, Pc, Program, Unary, VarId, each,
     each_mut,
 };
 
@@ -18,7 +18,7 @@ use crate::induction::while_loops::{lives_behind, sets};
 const CONSTANTS: i64 = 1 << 19;
 
 /// The smallest multiple that an index becomes, and the logarithm of the factor between two of them, for this many
-/// different terms. Factors of terms in coordinates are below half of that factor. `None` for too many terms.
+/// different terms in a coordinate. Factors of terms in coordinates are below half of that factor. `None` for too many terms.
 fn spacing(terms: usize) -> Option<(u32, u32)> {
     match terms {
         ..=2 => Some((20, 10)),
@@ -29,7 +29,8 @@ fn spacing(terms: usize) -> Option<(u32, u32)> {
 
 /// The terms of coordinates in loops over jobs, and the mailboxes that pass terms on.
 pub(super) struct BlockNames {
-    terms: Vec<Expr>,
+    /// Each term with the logarithm of its multiple.
+    terms: Vec<(Expr, u32)>,
     mailboxes: BTreeSet<ObjId>,
 }
 
@@ -38,7 +39,10 @@ impl BlockNames {
     /// others in a proof.
     pub(super) fn of(prog: &Program, nests: &[Nest], varied: &BTreeSet<ParamId>) -> Option<BlockNames> {
         let mailboxes = mailboxes(prog, nests)?;
-        let (mut terms, mut sums, mut blocks) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let (mut sums, mut blocks) = (Vec::new(), BTreeSet::new());
+        // The terms of each coordinate of each matrix, and those that are passed on.
+        let (mut coordinates, mut passed_on) = (BTreeMap::<_, Vec<Expr>>::new(), Vec::new());
+        let mut takes = BTreeSet::new();
         for nest in nests {
             let passed = passed(prog, nest, &mailboxes)?;
             for pc in nest.body.clone().filter(|pc| !nest.controls(prog, *pc)) {
@@ -50,11 +54,18 @@ impl BlockNames {
                     if !reads_index(&e) && !reads_passed {
                         return;
                     }
-                    known &= add_terms(&e, &mut terms) && !(reads_passed && reads_index(&e));
-                    match what {
-                        ExprUse::Tile(obj, _) => _ = blocks.insert(obj),
-                        _ => known &= put && !reads_passed,
-                    }
+                    let list = match what {
+                        ExprUse::Tile(obj, dim) => {
+                            blocks.insert(obj);
+                            takes.extend(reads_passed.then_some((obj, dim)));
+                            coordinates.entry((obj, dim)).or_default()
+                        }
+                        _ => {
+                            known &= put && !reads_passed;
+                            &mut passed_on
+                        }
+                    };
+                    known &= add_terms(prog, &e, varied, list) && !(reads_passed && reads_index(&e));
                     sums.push(e);
                 });
                 if !known {
@@ -72,30 +83,25 @@ impl BlockNames {
         if (0..prog.code.len()).any(|pc| !inside(pc) && names_block(pc)) {
             return None;
         }
-        // An index that is part of another term is replaced after this term.
-        terms.sort_by_key(|term| matches!(term, Expr::Var(_)));
-        let (_, apart) = spacing(terms.len())?;
-        // A block's number may be a sum with a varied number, but no multiple of it.
-        let multiple =
-            |x: &Expr| matches!(x, Expr::Binary(Binary::Mul, _)) && !prog.parameters_of(x).is_disjoint(varied);
-        let steady = |e: &Expr| !e.any(multiple);
-        let small = |e: &Expr| is_small(prog, e, &terms, 1 << (apart - 1));
-        sums.iter().all(|e| steady(e) && small(e)).then_some(BlockNames { terms, mailboxes })
+        takes.iter().for_each(|at| coordinates.entry(*at).or_default().extend(passed_on.clone()));
+        let (terms, apart) = multiples(coordinates.values().chain([&passed_on]))?;
+        let mut small = sums.iter().map(|e| is_small(prog, e, (&terms, varied), 1 << (apart - 1)));
+        small.all(|small| small).then_some(BlockNames { terms, mailboxes })
     }
 
     /// Puts multiples of the job's number in the place of terms.
     pub(super) fn put_into(&self, kernel: &mut Program, nests: &[Nest]) -> Option<()> {
         let prog = kernel.clone();
-        let (base, apart) = spacing(self.terms.len())?;
         for nest in nests {
-            let numbers = self.terms.iter().map(|term| nest.number_of(term)).collect::<Option<Vec<_>>>()?;
+            let numbers = self.terms.iter().map(|(term, _)| nest.number_of(term)).collect::<Option<Vec<_>>>()?;
             let passed = passed(&prog, nest, &self.mailboxes)?;
+            nest.named().iter().for_each(|pc| kernel.code[*pc] = Instr::Jump(*pc as Pc + 1));
             for pc in nest.body.clone().filter(|pc| !nest.controls(&prog, *pc)) {
                 each_mut(&prog, &mut kernel.code[pc], &mut |what, e| {
                     let mut of = nest.resolved(e);
                     let indexed = reads_index(&of) || reads_any(&of, |v| passed.contains(&v));
-                    for (k, (term, number)) in (0..).zip(self.terms.iter().zip(&numbers)) {
-                        let multiple = Expr::Const(1 << (base + apart * k));
+                    for ((term, by), number) in self.terms.iter().zip(&numbers) {
+                        let multiple = Expr::Const(1 << by);
                         of.replace(term, &Expr::binary(Binary::Mul, Expr::Var(*number), multiple));
                     }
                     *e = of;
@@ -112,6 +118,28 @@ impl BlockNames {
     }
 }
 
+/// The terms with the logarithms of their multiples, and the logarithm of the factor between two of these. Terms of one
+/// coordinate have distinct multiples.
+fn multiples<'e>(coordinates: impl Iterator<Item = &'e Vec<Expr>> + Clone) -> Option<(Vec<(Expr, u32)>, u32)> {
+    let mut terms: Vec<&Expr> = Vec::new();
+    coordinates.clone().flatten().for_each(|term| {
+        if !terms.contains(&term) {
+            terms.push(term);
+        }
+    });
+    // A term that is part of another term is replaced after this term.
+    terms.sort_by_key(|term| std::cmp::Reverse(depth(term)));
+    let mut places: Vec<(Expr, u32)> = Vec::new();
+    for term in terms {
+        let beside = |other: &Expr| coordinates.clone().any(|list| list.contains(term) && list.contains(other));
+        let taken = |place: u32| places.iter().any(|(other, of)| *of == place && beside(other));
+        let place = (0..).find(|place| !taken(*place))?;
+        places.push((term.clone(), place));
+    }
+    let (base, apart) = spacing(places.iter().map(|(_, place)| *place as usize + 1).max().unwrap_or(0))?;
+    Some((places.into_iter().map(|(term, place)| (term, base + apart * place)).collect(), apart))
+}
+
 /// The mailboxes that pass terms on. `None` where one of them has another value, too.
 fn mailboxes(prog: &Program, nests: &[Nest]) -> Option<BTreeSet<ObjId>> {
     let mut list = BTreeSet::new();
@@ -126,7 +154,7 @@ fn mailboxes(prog: &Program, nests: &[Nest]) -> Option<BTreeSet<ObjId>> {
     }
     let term = |e: &Expr| {
         let mut terms = Vec::new();
-        add_terms(e, &mut terms) && terms == [e.clone()]
+        add_terms(prog, e, &BTreeSet::new(), &mut terms) && terms == [e.clone()]
     };
     let only_terms = prog.code.iter().enumerate().all(|(pc, i)| {
         let nest = nests.iter().find(|nest| nest.body.contains(&pc));
@@ -159,7 +187,7 @@ pub(super) fn has_quotients(prog: &Program, nest: &Nest) -> bool {
     for pc in nest.body.clone() {
         each(prog, &prog.code[pc], &mut |what, e| {
             if matches!(what, ExprUse::Tile(..)) {
-                add_terms(&nest.resolved(e), &mut terms);
+                add_terms(prog, &nest.resolved(e), &BTreeSet::new(), &mut terms);
             }
         });
     }
@@ -174,16 +202,20 @@ fn reads_any(e: &Expr, of: impl Fn(VarId) -> bool) -> bool {
     e.any(|x| matches!(x, Expr::Var(v) if of(*v)))
 }
 
-/// Adds the terms of a sum that read indices to a list. Returns whether no term reads anything else.
-fn add_terms(e: &Expr, list: &mut Vec<Expr>) -> bool {
+/// Adds the terms of a sum that read indices to a list. A multiple by a varied number is a term of its own, because the
+/// blocks that it names lie further apart in a longer run. Returns whether no term reads anything else.
+fn add_terms(prog: &Program, e: &Expr, varied: &BTreeSet<ParamId>, list: &mut Vec<Expr>) -> bool {
     if !reads_index(e) {
         return true;
     }
+    let fixed = |e: &Expr| e.is_launch_constant() && prog.parameters_of(e).is_disjoint(varied);
     match e {
-        Expr::Binary(Binary::Add | Binary::Sub, p) => add_terms(&p.0, list) && add_terms(&p.1, list),
-        Expr::Binary(Binary::Mul, p) if p.0.is_launch_constant() => add_terms(&p.1, list),
-        Expr::Binary(Binary::Mul, p) if p.1.is_launch_constant() => add_terms(&p.0, list),
-        Expr::Unary(Unary::Neg, x) => add_terms(x, list),
+        Expr::Binary(Binary::Add | Binary::Sub, p) => {
+            add_terms(prog, &p.0, varied, list) && add_terms(prog, &p.1, varied, list)
+        }
+        Expr::Binary(Binary::Mul, p) if fixed(&p.0) => add_terms(prog, &p.1, varied, list),
+        Expr::Binary(Binary::Mul, p) if fixed(&p.1) => add_terms(prog, &p.0, varied, list),
+        Expr::Unary(Unary::Neg, x) => add_terms(prog, x, varied, list),
         _ => {
             if !list.contains(e) {
                 list.push(e.clone());
@@ -193,12 +225,20 @@ fn add_terms(e: &Expr, list: &mut Vec<Expr>) -> bool {
     }
 }
 
-/// Whether each factor of a sum is below a limit, and so is each constant.
-fn is_small(prog: &Program, e: &Expr, terms: &[Expr], factors: i64) -> bool {
+fn depth(e: &Expr) -> usize {
+    e.operands().map(|x| depth(x) + 1).max().unwrap_or(0)
+}
+
+/// Whether each factor of a sum is below a limit and not varied, and each constant is small.
+fn is_small(prog: &Program, e: &Expr, (terms, varied): (&[(Expr, u32)], &BTreeSet<ParamId>), factors: i64) -> bool {
     let first = VarId::MAX / 2;
     let mut e = e.clone();
     let numbered = |k: usize| first + k as VarId;
-    terms.iter().enumerate().for_each(|(k, term)| e.replace(term, &Expr::Var(numbered(k))));
+    terms.iter().enumerate().for_each(|(k, (term, _))| e.replace(term, &Expr::Var(numbered(k))));
+    let multiple = |x: &Expr| matches!(x, Expr::Binary(Binary::Mul, _)) && !prog.parameters_of(x).is_disjoint(varied);
+    if e.any(multiple) {
+        return false;
+    }
     (0..).zip(&prog.symbols).for_each(|(id, s)| e.replace(&Expr::Param(id), &Expr::Const(s.value)));
     let mut vars = Vec::new();
     let mut constants = true;
@@ -228,7 +268,7 @@ pub(super) fn stores_apart(prog: &Program, nests: &[Nest]) -> bool {
         written.push(dst.obj);
         let Some(nest) = nests.iter().find(|nest| nest.body.contains(&pc)) else { continue };
         let mut terms = Vec::new();
-        dst.at.iter().for_each(|e| _ = add_terms(&nest.resolved(e), &mut terms));
+        dst.at.iter().for_each(|e| _ = add_terms(prog, &nest.resolved(e), &BTreeSet::new(), &mut terms));
         apart &= nest.indices().all(|index| {
             let parts = terms.iter().any(|t| match t {
                 Expr::Binary(Binary::Div, p) if p.0 == index => terms.contains(&Expr::Binary(Binary::Rem, p.clone())),

@@ -32,6 +32,8 @@ pub(super) struct Nest {
     pub(super) body: std::ops::Range<usize>,
     /// Loops inside the body whose indices name blocks, too, where the loops stay as written.
     inner: Vec<Loop>,
+    /// Instructions of the body that set a variable which only names blocks.
+    named: Vec<usize>,
     /// The line of the first loop or condition that reads a value known only at run time.
     pub(super) chosen: Option<u32>,
 }
@@ -91,7 +93,15 @@ impl Nest {
             pc += 1;
         }
         let body = pc..end;
-        let nest = Nest { over: over.clone(), levels, values, body: body.clone(), inner: Vec::new(), chosen };
+        let nest = Nest {
+            over: over.clone(),
+            levels,
+            values,
+            body: body.clone(),
+            inner: Vec::new(),
+            named: Vec::new(),
+            chosen,
+        };
         // Nothing else sets these variables, and no jump leaves the body.
         let inside = |pc: usize| body.contains(&pc);
         let whole = body.clone().all(|pc| {
@@ -99,7 +109,7 @@ impl Nest {
             to && sets(&prog.code[pc]).is_none_or(|v| !nest.values.contains_key(&v))
         });
         let behind = nest.values.keys().any(|v| lives_behind(prog, over.end as usize, *v));
-        (whole && !behind && !body.is_empty()).then_some(nest)
+        (whole && !behind && !body.is_empty()).then(|| nest.with_named(prog))
     }
 
     /// Whether a loop is inside the body.
@@ -117,9 +127,15 @@ impl Nest {
         self.loops().filter(|l| l.var.is_some_and(|v| self.values.contains_key(&v)))
     }
 
-    /// Whether an instruction of the body sets or tests the index of a loop.
+    /// Whether an instruction of the body sets or tests the index of a loop, or sets a variable that only names blocks.
     pub(super) fn controls(&self, prog: &Program, pc: usize) -> bool {
-        self.inner.iter().any(|l| pc == l.head as usize || pc + 2 == l.end as usize || first_set(prog, l) == Some(pc))
+        let of_loop = |l: &Loop| pc == l.head as usize || pc + 2 == l.end as usize || first_set(prog, l) == Some(pc);
+        self.named.contains(&pc) || self.inner.iter().any(of_loop)
+    }
+
+    /// The instructions of the body that set variables which only name blocks.
+    pub(super) fn named(&self) -> &[usize] {
+        &self.named
     }
 
     /// The variable whose multiples stand for a term: the job's number, or the index that the term reads.
@@ -140,7 +156,9 @@ impl Nest {
     /// The nest with those loops inside whose indices name blocks as quotients and remainders. An index that does more than
     /// name blocks stays as it is.
     pub(super) fn with_inner(mut self, prog: &Program) -> Nest {
-        self.values.retain(|var, _| names_blocks(prog, self.body.clone(), *var));
+        let named = &self.named;
+        let by = |var: VarId| named.iter().copied().find(|pc| sets(&prog.code[*pc]) == Some(var));
+        self.values.retain(|var, _| names_blocks(prog, self.body.clone(), *var, by(*var)));
         for l in &prog.loops {
             let Some(level) = self.contains(l).then(|| self.inner_level(prog, l)).flatten() else { continue };
             let index = FIRST_INDEX - 1 - self.inner.len() as VarId;
@@ -148,6 +166,27 @@ impl Nest {
             self.values.insert(var, Expr::Var(index));
             self.inner.push(l.clone());
             self.levels.push(level);
+        }
+        self.with_named(prog)
+    }
+
+    /// The nest with the values of variables that the body sets from indices, once and before each use, to name blocks.
+    fn with_named(mut self, prog: &Program) -> Nest {
+        for pc in self.body.clone().filter(|pc| !self.controls(prog, *pc)).collect::<Vec<_>>() {
+            let Instr::Set(var, e) = &prog.code[pc] else { continue };
+            let value = self.resolved(e);
+            let indexed = levels_only(&value) && value.any(|x| matches!(x, Expr::Var(_)));
+            let once = |other: usize| other == pc || sets(&prog.code[other]) != Some(*var);
+            let around = |l: &&Loop| (l.head as usize..l.end as usize).contains(&pc);
+            let here = |l: &Loop| [l.head, l.end].iter().all(|at| !lives_behind(prog, *at as usize, *var));
+            if indexed
+                && self.body.clone().all(once)
+                && self.loops().filter(around).all(here)
+                && names_blocks(prog, self.body.clone(), *var, Some(pc))
+            {
+                self.values.insert(*var, value);
+                self.named.push(pc);
+            }
         }
         self
     }
@@ -163,7 +202,7 @@ impl Nest {
             .body
             .clone()
             .any(|pc| elsewhere(pc) && (reads(prog, pc, is_index) || sets(&prog.code[pc]) == Some(var)));
-        let names = !other && names_blocks(prog, l.head as usize + 1..next, var);
+        let names = !other && names_blocks(prog, l.head as usize + 1..next, var, None);
         let Instr::Set(_, Expr::Binary(Binary::Add, p)) = &prog.code[next] else { return None };
         let (first, bound) = (prog.first_index(l)?.clone(), l.bound.clone()?);
         let known = bound.is_launch_constant() && p.1.is_launch_constant() && levels_only(&first);
@@ -214,16 +253,20 @@ pub(super) fn first_set(prog: &Program, l: &Loop) -> Option<usize> {
     }
 }
 
-/// Whether code reads a variable in coordinates of blocks only, and does not set it.
-fn names_blocks(prog: &Program, code: std::ops::Range<usize>, var: VarId) -> bool {
-    let mut names = true;
-    for pc in code {
-        names &= sets(&prog.code[pc]) != Some(var);
+/// Whether code reads a variable only in coordinates of blocks, and for other variables that do nothing else. Only the
+/// instruction `by` may set it.
+fn names_blocks(prog: &Program, code: std::ops::Range<usize>, var: VarId, by: Option<usize>) -> bool {
+    code.clone().all(|pc| {
+        let mut reads = false;
         each(prog, &prog.code[pc], &mut |what, e| {
-            let reads = e.any(|x| *x == Expr::Var(var));
-            let passed_on = matches!(&prog.code[pc], Instr::Op { op: Op::Put { .. }, .. });
-            names &= !reads || passed_on || matches!(what, ExprUse::Tile(..));
+            reads |= !matches!(what, ExprUse::Tile(..)) && e.any(|x| *x == Expr::Var(var));
         });
-    }
-    names
+        let passes_on = || match &prog.code[pc] {
+            Instr::Op { op: Op::Put { .. }, .. } => true,
+            // The instructions that set variables in turn are further and further behind.
+            Instr::Set(other, _) => by.is_none_or(|by| by < pc) && names_blocks(prog, code.clone(), *other, Some(pc)),
+            _ => false,
+        };
+        (by == Some(pc) || sets(&prog.code[pc]) != Some(var)) && (!reads || passes_on())
+    })
 }
