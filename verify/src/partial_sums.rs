@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use warpline_sim::code::Code;
 use warpline_sim::ir::{ObjId, Program};
 use warpline_sim::protocol::{PartialSum, Rules};
@@ -53,12 +54,12 @@ fn of_grid(
     trips: Option<i64>,
 ) -> Option<Violation> {
     let mut parts: BTreeMap<Whole, Vec<(i64, PartialSum)>> = BTreeMap::new();
-    for cluster in 0..prog.grid.len() {
-        budget.check().ok()?;
-        let seen = ClassRun::of_cluster(prog, rules, cluster, options, budget).once(prog);
-        for p in seen.partial_sums {
-            parts.entry((p.to, p.dim, p.granule, p.at, p.piece)).or_default().push((cluster, p));
-        }
+    budget.check().ok()?;
+    let of = |cluster| ClassRun::of_cluster(prog, rules, cluster, options, budget).once(prog).partial_sums;
+    let all: Vec<Vec<PartialSum>> = (0..prog.grid.len()).into_par_iter().map(of).collect();
+    budget.check().ok()?;
+    for (cluster, p) in (0..).zip(all).flat_map(|(cluster, sums)| sums.into_iter().map(move |p| (cluster, p))) {
+        parts.entry((p.to, p.dim, p.granule, p.at, p.piece)).or_default().push((cluster, p));
     }
     // Where CTAs divide a product in different pieces, the pieces are not comparable.
     let each = parts.values().next()?.len();

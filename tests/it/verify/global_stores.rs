@@ -39,9 +39,8 @@ fn jobs_that_are_handed_out_by_stride() {
     // Distinct jobs, and not distinct blocks.
     assert!(matches!(of("job % 5"), StoredBy::Same { .. }), "{:?}", of("job % 5"));
     // Three rows of two columns in each of 16 groups.
-    let of_groups = |row: &str| {
-        stored("let jobs = 96\n  grid 8", &job.replace("job / 6, job % 6", &format!("{row}, job % 2")))
-    };
+    let of_groups =
+        |row: &str| stored("let jobs = 96\n  grid 8", &job.replace("job / 6, job % 6", &format!("{row}, job % 2")));
     assert_eq!(of_groups("job / 6 * 3 + job / 2 % 3"), StoredBy::Distinct);
     assert_eq!(of_groups("job / 2 / 3 * 3 + job / 2 % 3"), StoredBy::Distinct);
     for row in ["job / 6 * 2 + job / 2 % 3", "job / 6 * 3 + job / 2 % 2", "job / 6 * 3 + job % 3"] {
