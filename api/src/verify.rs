@@ -392,8 +392,7 @@ fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Opti
             }
         }
         let fault = x.findings.first().map_or("a hang".to_string(), |f| f.message.clone());
-        let why =
-            format!("a fault was found ({fault}), and {related}, so that its values may not be possible together");
+        let why = format!("a fault was found ({fault}), and {related}, so that no launch may have it");
         (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
     }
     v
