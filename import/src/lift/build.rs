@@ -290,7 +290,8 @@ fn program(
         (None, Some(_)) => Some("branches by data that wait are checked where all are taken, or none".to_string()),
         (None, None) => None,
     };
-    let terms: Vec<Term> = names.order.iter().map(|(t, _)| *t).collect();
+    let by = |t: Term| names.divided.iter().find(|(x, _)| *x == t).map_or(1, |(_, by)| *by);
+    let terms: Vec<(Term, i64)> = names.order.iter().map(|(t, _)| (*t, by(*t))).collect();
     let launches = match &related {
         Some(_) if !launch.timed && uniform.is_none() && taken.is_none() => {
             super::possible::launches(&mut s.arena, &terms, &stands_for)

@@ -21,6 +21,8 @@ pub(super) struct Names {
     pub(super) trips: BTreeSet<Term>,
     /// Symbols for bits of sizes, each with the line that needed it: both values are checked.
     pub(super) bits: Vec<(Term, u32)>,
+    /// Sizes whose quotients by a number are trip counts.
+    pub(super) divided: Vec<(Term, i64)>,
     /// Names of the frame's variables.
     pub(super) frame: Vec<String>,
 }

@@ -133,3 +133,21 @@ fn a_comparison_of_a_dividend_is_one_of_its_quotient() {
     let raced = verdict(&body("-1"));
     assert!(raced.starts_with("violated"), "{raced}");
 }
+
+/// Loops go over quotients of a size, and another condition reads it, too. A fault is one of a launch in which the loops have
+/// several iterations.
+#[test]
+fn a_size_that_loops_divide_is_large_in_a_launch() {
+    let body = |last: &str| {
+        let tiles =
+            |to: &str, by: u32| format!("\tadd.s32 {to}, %r10, {};\n\tshr.s32 {to}, {to}, {by};\n", (1 << by) - 1);
+        let odd =
+            "\tand.b32 %r22, %r10, 1;\n\tsetp.eq.s32 %p6, %r22, 0;\n\t@%p6 bra $O;\n\tst.shared.b32 [%r5], %r1;\n$O:\n";
+        let first = repeated("L", ("%r12", "%r20"), &exchange(last));
+        let second = repeated("M", ("%r14", "%r21"), &exchange(BAR));
+        format!("{}{}{first}{BAR}{odd}{BAR}{second}", tiles("%r20", 5), tiles("%r21", 6))
+    };
+    assert_eq!(verdict(&body(BAR)), "proved\t");
+    let raced = verdict(&body(""));
+    assert!(raced.starts_with("violated"), "{raced}");
+}

@@ -159,6 +159,34 @@ fn two_alike_halves_are_one_step() {
     assert!(!faulty.starts_with("proved"), "{faulty}");
 }
 
+/// A window of tiles from one bound to another, all but the last one in a loop. The phase behind the loop follows from the
+/// difference of the bounds.
+#[test]
+fn the_difference_of_two_bounds_is_a_trip_count() {
+    let tiles = |behind: &str| {
+        let round = |label: &str, phase: &str| {
+            format!(
+                "\tmbarrier.arrive.shared.b64 %rd1, [%r2];\n\
+                 ${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r2], {phase};\n\t@!%p2 bra ${label};\n"
+            )
+        };
+        format!(
+            "\tmov.u32 %r5, %ctaid.x;\n\tadd.s32 %r6, %r10, %r5;\n\tadd.s32 %r6, %r6, -111;\n\tshr.s32 %r20, %r6, 31;\n\
+             \tshr.u32 %r20, %r20, 26;\n\tadd.s32 %r20, %r6, %r20;\n\tshr.s32 %r20, %r20, 6;\n\tmax.s32 %r21, %r20, 0;\n\
+             \tadd.s32 %r22, %r10, 63;\n\tshr.s32 %r22, %r22, 6;\n\tadd.s32 %r23, %r22, -1;\n\tmov.b32 %r24, 0;\n\
+             \tsetp.ge.s32 %p4, %r21, %r22;\n\t@%p4 bra $L9;\n\tsetp.ge.s32 %p5, %r21, %r23;\n\tmov.b32 %r25, %r21;\n\
+             \t@%p5 bra $L6;\n$L2:\n{}\txor.b32 %r24, %r24, 1;\n\tadd.s32 %r25, %r25, 1;\n\
+             \tsetp.ne.b32 %p6, %r23, %r25;\n\t@%p6 bra $L2;\n$L6:\n{behind}{}$L9:\n",
+            round("L3", "%r24"),
+            round("L4", "%r24")
+        )
+    };
+    assert_eq!(verdict(&tiles("")), "proved\t");
+    // The last tile waits for the phase after its own.
+    let faulty = verdict(&tiles("\txor.b32 %r24, %r24, 1;\n"));
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+}
+
 /// A register that each iteration sets to its first value again, or leaves alone by a condition that is not followed.
 #[test]
 fn a_register_that_gets_its_first_value_again_is_constant() {
