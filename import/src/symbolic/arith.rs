@@ -143,11 +143,13 @@ impl Arena {
         None
     }
 
-    /// The negative of a term over the launch in which all multiples are negative, so that equal quotients are equal terms.
+    /// The negative of a term over sizes in which all multiples are negative, so that equal quotients are equal terms. What
+    /// coordinates of the CTA leave of a number of tiles keeps its form: it is a trip count.
     fn negated(&mut self, t: Term) -> Option<Term> {
         let (_, parts) = self.parts(t);
         let negative = !parts.is_empty() && parts.iter().all(|(_, c)| *c < 0);
-        (negative && self.is_of_launch(t)).then(|| self.scale(t, -1))
+        let is_size = |a| matches!(a, Atom::Param(..) | Atom::Symbol(_) | Atom::Data(_));
+        (negative && !self.mentions(t, |a| !is_size(a))).then(|| self.scale(t, -1))
     }
 
     /// Whether a term reads no counter of a loop and no variable. Sequences are found in the form of other terms.

@@ -151,3 +151,29 @@ fn a_size_that_loops_divide_is_large_in_a_launch() {
     let raced = verdict(&body(""));
     assert!(raced.starts_with("violated"), "{raced}");
 }
+
+/// Two slots by the number of a step, in a loop that begins at a multiple of four. The slot of the last step follows from the
+/// size alone, and so from the number of iterations.
+#[test]
+fn the_slot_of_the_last_step_is_one_of_the_trip_count() {
+    let body = |last: &str| {
+        let slot = |of: &str| {
+            format!(
+                "\tand.b32 %r20, {of}, 1;\n\tshl.b32 %r20, %r20, 8;\n\tadd.s32 %r21, %r5, %r20;\n\tadd.s32 %r22, %r6, %r20;\n"
+            )
+        };
+        format!(
+            "\tmov.u32 %r23, %ctaid.x;\n\tshl.b32 %r24, %r23, 2;\n\tadd.s32 %r25, %r10, 31;\n\tshr.s32 %r25, %r25, 5;\n\
+             \tsetp.ge.s32 %p2, %r24, %r25;\n\t@%p2 bra $E;\n\tmov.b32 %r12, %r24;\n\
+             $L:\n{}\tst.shared.b32 [%r21], %r12;\n\tbar.sync 0;\n\tld.shared.b32 %r13, [%r22];\n\tadd.s32 %r12, %r12, 1;\n\
+             \tsetp.lt.s32 %p3, %r12, %r25;\n\t@%p3 bra $L;\n\tadd.s32 %r26, %r25, -1;\n{}{last}\tst.shared.b32 [%r21], %r12;\n\
+             $E:\n",
+            slot("%r12"),
+            slot("%r26")
+        )
+    };
+    assert_eq!(verdict(&body(BAR)), "proved\t");
+    // The other warp may still read the slot of the last step.
+    let raced = verdict(&body(""));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
