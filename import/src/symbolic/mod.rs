@@ -9,6 +9,7 @@ mod boolean;
 mod numbers;
 mod points;
 mod range;
+mod signs;
 mod table;
 
 use std::collections::BTreeMap;
