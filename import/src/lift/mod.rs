@@ -77,6 +77,7 @@ mod unrolled;
 mod values;
 mod vars;
 mod walk;
+mod ways;
 mod whole;
 mod words;
 
