@@ -360,6 +360,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
 fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
     let verdict = decide(subject, options.verifier());
     let verdict = without_impossible_fault(subject, verdict, options.limits());
+    let verdict = with_iterations(subject, verdict, options.limits());
     for_some_data(subject, verdict)
 }
 
@@ -392,9 +393,28 @@ fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Opti
             }
         }
         let fault = x.findings.first().map_or("a hang".to_string(), |f| f.message.clone());
-        let why =
-            format!("a fault was found ({fault}), and {related}, so that its values may not be possible together");
+        let why = format!("a fault was found ({fault}), and {related}, so that no launch may have it");
         (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
+    }
+    v
+}
+
+/// The most iterations with which a compiled kernel is verified that has a fault without any.
+const FEW_ITERATIONS: i64 = 6;
+
+/// Replaces a fault of a compiled kernel whose main loop has no iteration by one with some, if there is one. A size of zero
+/// is rarely launched: the grid has no CTAs then.
+fn with_iterations(subject: &mut Subject, v: Verdict, options: Options) -> Verdict {
+    let none = v.violation.as_ref().filter(|x| subject.imported.is_some() && x.trips == Some(0));
+    let (Some(x), Some(trips)) = (none, trips(subject)) else { return v };
+    for n in 1..=FEW_ITERATIONS {
+        let Some(p) = Violation { trips: Some(n), ..x.clone() }.kernel(&trips).map(|p| p.bind()) else { continue };
+        let mut more = warpline_verify::verify(&p, subject.rules(), options);
+        if more.outcome == Outcome::Violated {
+            subject.replace_symbolic(p);
+            more.steps += v.steps;
+            return more;
+        }
     }
     v
 }

@@ -180,6 +180,50 @@ fn a_cluster_that_the_text_does_not_give_is_an_option() {
     assert_eq!(hangs.status, Status::Violated, "{}{}", hangs.out, hangs.err);
 }
 
+/// A target without a suffix runs on later GPUs. A kernel with more shared memory than the target's GPU has is one for those.
+#[test]
+fn a_kernel_that_needs_a_later_gpu_is_verified_for_it() {
+    let dir = TempDir::new();
+    let text = |kib: u32| {
+        let row = |n: u32| format!("\tst.shared.v4.b32 [%r3+{}], {{%r1, %r1, %r1, %r1}};\n", 1024 * n);
+        let rows: String = (0..kib).map(row).collect();
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n.reqntid 64\n{{\n\t.reg .b32 %r<4>;\n\
+             \t.shared .align 16 .b8 tile[{}];\n\tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, tile;\n\tshl.b32 %r3, %r1, 4;\n\
+             \tadd.s32 %r3, %r2, %r3;\n{rows}\tret;\n}}\n",
+            1024 * kib
+        )
+    };
+    for (kib, machine) in [(8, "a100"), (200, "h200")] {
+        let file = dir.write("k.ptx", text(kib));
+        let verified = warpline(&["verify", &file]);
+        assert!(verified.out.contains(&format!("Machine        {machine}")), "{}{}", verified.out, verified.err);
+    }
+    let refused = warpline(&["verify", &dir.write("k.ptx", text(200)), "--machine", "a100"]);
+    assert!(refused.err.contains("bytes of shared memory"), "{}{}", refused.out, refused.err);
+}
+
+/// A size of zero is rarely launched. Where a fault with iterations stands beside one without any, it is the one that is shown.
+#[test]
+fn a_fault_is_shown_with_iterations() {
+    let dir = TempDir::new();
+    let text = |body: &str| {
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u32 k_param_0)\n.reqntid 64\n{{\n\
+             \t.reg .pred %p<4>;\n\t.reg .b32 %r<16>;\n\t.shared .align 16 .b8 tile[256];\n\tld.param.u32 %r1, [k_param_0];\n\
+             \tmov.u32 %r2, %tid.x;\n\tmov.b32 %r3, tile;\n\tshl.b32 %r4, %r2, 2;\n\tadd.s32 %r5, %r3, %r4;\n\
+             \txor.b32 %r6, %r4, 128;\n\tadd.s32 %r6, %r3, %r6;\n\tst.shared.b32 [%r5], %r2;\n\tmov.b32 %r7, 0;\n\
+             \tsetp.lt.s32 %p1, %r1, 1;\n\t@%p1 bra $L2;\n$L1:\n{body}\tadd.s32 %r7, %r7, 1;\n\tsetp.lt.s32 %p2, %r7, %r1;\n\
+             \t@%p2 bra $L1;\n$L2:\n\tld.shared.b32 %r8, [%r6];\n\tret;\n}}\n"
+        )
+    };
+    let verified = |body: &str| warpline(&["verify", &dir.write("k.ptx", text(body))]).out;
+    let none = verified("\tbar.sync 0;\n");
+    assert!(none.contains("fault at 0 steps"), "{none}");
+    let some = verified("\tbar.sync 0;\n\tst.shared.b32 [%r5], %r7;\n");
+    assert!(some.contains("VIOLATED") && some.contains("arg0 = 1"), "{some}");
+}
+
 /// A `.pipe` file that `import` writes loads and has the verdict of the PTX. What the language lacks is a reason to write none.
 #[test]
 fn text_that_is_written_as_a_kernel_loads_again() {

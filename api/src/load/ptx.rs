@@ -11,6 +11,7 @@ use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::{Cover, Fences, Level};
 use warpline_sim::ir::{Class, Dtype, Object, Program};
+use warpline_sim::machine::Machine;
 use warpline_sim::report::Fidelity;
 
 use super::library::{Library, Place, Values};
@@ -168,6 +169,9 @@ fn shortened(text: &str) -> String {
     text.split('\n').map(|line| list(line).unwrap_or_else(|| line.to_string())).collect::<Vec<_>>().join("\n")
 }
 
+/// The built-in machines of targets, oldest first.
+const LATER: [&str; 3] = ["a100", "h200", "b200"];
+
 /// The built-in machine for a target.
 fn machine_of(target: &str) -> &'static str {
     let number: u32 = target
@@ -184,6 +188,21 @@ fn machine_of(target: &str) -> &'static str {
     }
 }
 
+/// The built-in machine for a kernel. A target without a suffix runs on later GPUs, too: a kernel with more shared memory
+/// than its own has is one for the first of these that has as much.
+fn usual_machine(library: &mut Library, kernel: &CompiledKernel) -> Result<Machine, Error> {
+    let first = machine_of(&kernel.target);
+    let bytes = kernel.lifted.program.shared_bytes() as f64;
+    let later = LATER.iter().skip_while(|m| **m != first).skip(1);
+    for name in std::iter::once(&first).chain(later.filter(|_| kernel.target.ends_with(|c: char| c.is_ascii_digit()))) {
+        let model = library.machine(&Place::WorkingFolder, name)?;
+        if model.get("limit.shared_per_cta").is_some_and(|most| bytes <= most) {
+            return Ok(model);
+        }
+    }
+    library.machine(&Place::WorkingFolder, first)
+}
+
 /// Loads a compiled kernel, by default on a machine of its target.
 pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let request = &if request.bind_launch { with_arguments(request) } else { request.clone() };
@@ -191,8 +210,10 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let mut kernel = lifted(request)?;
     kernel.sources.values_mut().for_each(|text| *text = shortened(text));
     let mut library = Library::default();
-    let of_target = machine_of(&kernel.target);
-    let mut model = library.machine(&Place::WorkingFolder, machine.unwrap_or(of_target))?;
+    let mut model = match machine {
+        Some(name) => library.machine(&Place::WorkingFolder, name)?,
+        None => usual_machine(&mut library, &kernel)?,
+    };
     let mut set = BTreeMap::new();
     for s in &request.settings {
         match s {

@@ -8,6 +8,7 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Term};
 
+use super::always::{Accesses, always};
 use super::barriers::{Barriers, addresses, arrays, unrolled};
 use super::cases::{MOST, Outcome, Wanted};
 use super::counters::count_waits;
@@ -25,7 +26,8 @@ use super::sizes::{Sizes, loads, stores};
 use super::symbols::trip_symbols;
 use super::tree::{Effect, Touch};
 use super::unread::without_unread;
-use super::{Free, Launch, Lifted, warps_in};
+use super::ways::{Way, lift_case};
+use super::{Free, Launch, Lifted};
 
 /// The register object of the program that loads write.
 pub(super) const LOADED: u16 = 1;
@@ -86,39 +88,13 @@ pub(super) fn lift_cases(
     Ok(first)
 }
 
-/// Lifts an entry in one case. An error also has what would decide what is missing.
-fn lift_case(
-    module: &Module,
-    entry: &Entry,
-    flow: &Flow,
-    (file, text): (&str, &str),
-    launch: &Launch,
-    outcomes: &[Outcome],
-) -> Result<Lifted, (Error, Option<Wanted>)> {
-    let (s, lists) = warps_in(module, entry, flow, launch, outcomes, true)?;
-    let words = s.mail.knows_words();
-    let again = |words: bool, split: bool| {
-        let (s, lists) = warps_in(module, entry, flow, launch, outcomes, words)?;
-        program(s, lists, (entry, file, text), launch, split).map_err(|e| (e, None))
-    };
-    let first = match program(s, lists, (entry, file, text), launch, false) {
-        Err(_) if words => again(false, false),
-        result => result.map_err(|e| (e, None)),
-    };
-    match first {
-        // The words were no help, where there are any.
-        Err(e) if !launch.timed && e.0.expected == super::emit::NO_TRIP_COUNT => again(!words, true).map_err(|_| e),
-        result => result,
-    }
-}
-
-/// The program of the operations of all warps. With `split`, comparisons of an iteration split its loop.
-fn program(
+/// The program of the operations of all warps.
+pub(super) fn program(
     mut s: Shared<'_>,
     lists: Vec<Vec<super::tree::Node>>,
     (entry, file, text): (&Entry, &str, &str),
     launch: &Launch,
-    split: bool,
+    way: Way,
 ) -> Result<Lifted, Error> {
     let everyone = if lists.len() == 128 { Set::MAX } else { (1 << lists.len()) - 1 };
     let n = lists.len() as u32 / s.ctas();
@@ -134,6 +110,7 @@ fn program(
     let tree = without_unread(&s, tree);
     let tree = super::skipped::without_skipped(&mut s, tree);
     let tree = if launch.timed { tree } else { super::nests::collapsed(&mut s, tree) };
+    let (tree, by_data) = always(tree, way.accesses, &mut |c| !s.arena.reads_memory(c));
     let assumed = s.assumed.clone();
     let (tree, cut, uniform) = match super::data::cut(&mut s, tree.clone(), everyone) {
         Ok((tree, cut)) => (tree, cut, None),
@@ -149,7 +126,7 @@ fn program(
     let mut names = Names::default();
     let tree = without_unread(&s, tree);
     let mut stands_for = rustc_hash::FxHashMap::default();
-    let tree = match split {
+    let tree = match way.split {
         false => tree,
         true => super::thresholds::split(&mut s, &mut names, &tree, &mut stands_for).ok_or_else(|| {
             at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
@@ -158,6 +135,16 @@ fn program(
     let tree = if launch.timed { tree } else { super::cases::guarded(&mut s, tree, everyone) };
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
     let tree = if launch.timed { tree } else { super::positive::by_counts(&mut s, &names, tree, &stands_for) };
+    let (tree, by_launch) = always(tree, way.accesses, &mut |c| {
+        let mut varied = true;
+        names.leaves(&mut s.arena, c, &mut |t| varied &= names.is_varied(t));
+        varied
+    });
+    let taken = by_data.or(by_launch);
+    if way.accesses != Accesses::Conditional && taken.is_none() {
+        let message = "no accesses are behind a condition".to_string();
+        return Err(at_inst(&s, 0, message, "accesses that happen under a condition"));
+    }
     let tree = without_unread(&s, tree);
     note_points(&mut s.arena, &tree);
     let tree = super::selected::separated(&mut s, tree);
@@ -234,6 +221,10 @@ fn program(
     if let Some(line) = uniform.filter(|_| super::uniform::words(&s.arena, names.order.iter().map(|(t, _)| *t)) > 1) {
         related = Some(format!("data that decide at line {line} are taken to be the same in each iteration"));
     }
+    if let Some(at) = taken.filter(|_| way.accesses == Accesses::Done) {
+        let line = s.entry.code[at.min(s.entry.code.len() - 1)].line;
+        related = Some(format!("accesses behind conditions, such as at line {line}, are taken to happen always"));
+    }
     let partial = match (uniform, s.taken) {
         (Some(line), _) => {
             Some(format!("data at line {line} are checked as if they decided the same in each iteration"))
@@ -241,9 +232,12 @@ fn program(
         (None, Some(_)) => Some("branches by data that wait are checked where all are taken, or none".to_string()),
         (None, None) => None,
     };
-    let terms: Vec<Term> = names.order.iter().map(|(t, _)| *t).collect();
+    let by = |t: Term| names.divided.iter().find(|(x, _)| *x == t).map_or(1, |(_, by)| *by);
+    let terms: Vec<(Term, i64)> = names.order.iter().map(|(t, _)| (*t, by(*t))).collect();
     let launches = match &related {
-        Some(_) if !launch.timed && uniform.is_none() => super::possible::launches(&mut s.arena, &terms, &stands_for),
+        Some(_) if !launch.timed && uniform.is_none() && taken.is_none() => {
+            super::possible::launches(&mut s.arena, &terms, &stands_for)
+        }
         _ => Vec::new(),
     };
     let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();
@@ -271,6 +265,7 @@ fn program(
         meaning,
         under,
         others: Vec::new(),
+        without: None,
     })
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Names {
     pub(super) trips: BTreeSet<Term>,
     /// Symbols for bits of sizes, each with the line that needed it: both values are checked.
     pub(super) bits: Vec<(Term, u32)>,
+    /// Sizes whose quotients by a number are trip counts.
+    pub(super) divided: Vec<(Term, i64)>,
     /// Names of the frame's variables.
     pub(super) frame: Vec<String>,
 }
@@ -104,10 +106,28 @@ impl Names {
         }
     }
 
+    /// Calls `f` on each symbol that the expression of a term reads.
+    pub(super) fn leaves(&self, a: &mut Arena, t: Term, f: &mut impl FnMut(Term)) {
+        let t = rounded_down(a, t);
+        if self.is_leaf(a, t) {
+            return f(t);
+        }
+        match a.node(t).clone() {
+            Node::Sum(_, parts) => parts.iter().for_each(|(t, _)| self.leaves(a, *t, f)),
+            Node::Op(_, args) => args.iter().for_each(|t| self.leaves(a, *t, f)),
+            Node::Table(i, ..) => self.leaves(a, i, f),
+            Node::Const(_) | Node::Atom(_) => {}
+        }
+    }
+
+    /// Whether a symbol is a trip count or a bit of a size: all its values are checked.
+    pub(super) fn is_varied(&self, t: Term) -> bool {
+        self.trips.contains(&t) || self.bits.iter().any(|(bit, _)| *bit == t)
+    }
+
     /// Whether a term reads only constants, symbols of loop bounds, and bits of sizes.
     pub(super) fn covered(&self, a: &Arena, t: Term) -> bool {
-        self.trips.contains(&t)
-            || self.bits.iter().any(|(bit, _)| *bit == t)
+        self.is_varied(t)
             || match a.node(t) {
                 Node::Const(_) => true,
                 Node::Atom(_) => false,

@@ -1,6 +1,7 @@
 //! From a kernel's text to a program.
 
 mod alike;
+mod always;
 mod arrivals;
 mod atomics;
 mod barriers;
@@ -76,6 +77,7 @@ mod unrolled;
 mod values;
 mod vars;
 mod walk;
+mod ways;
 mod whole;
 mod words;
 
@@ -146,17 +148,20 @@ pub struct Lifted {
     pub under: Vec<(launch::BoundSymbol, bool)>,
     /// The kernel under the other outcomes.
     pub others: Vec<Lifted>,
+    /// The kernel without the accesses that its program takes to happen always. A fault of this kernel is one in any case.
+    pub without: Option<Box<Lifted>>,
 }
 
 impl Lifted {
-    /// The programs of some launches, with values for all symbols, if symbols are related.
+    /// Programs of which a fault is one of some launch, if symbols are related.
     pub fn possible(&self) -> Vec<Program> {
         let given = |l: &Vec<(String, i64)>| {
             let values: Vec<(&str, i64)> = l.iter().map(|(n, v)| (n.as_str(), *v)).collect();
             self.program.with(&values).map(|p| p.bind())
         };
         let others = self.others.iter().flat_map(Lifted::possible);
-        self.launches.iter().filter_map(given).chain(others).collect()
+        let without = self.without.iter().flat_map(|l| if l.related.is_none() { l.variants() } else { l.possible() });
+        self.launches.iter().filter_map(given).chain(others).chain(without).collect()
     }
 
     /// One program for each combination of outcomes of the free conditions and values of the capped symbols, in each case.

@@ -38,12 +38,62 @@ pub(super) fn by_counts(
             with.extend(by.map(|by| (t, by)));
         }
     }
+    let remainders = remainders(s, names, &tree, stands_for);
+    if !remainders.is_empty() {
+        s.assume(s.entry.line, "sizes that set trip counts are not negative");
+        with.extend(remainders);
+    }
     if with.is_empty() {
         return tree;
     }
     let mut memo = FxHashMap::default();
     let mut f = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
     tree.iter().map(|n| replaced(s, n, &mut f)).collect()
+}
+
+/// Remainders over the launch that are remainders of a trip count: of `n - 4 * cta` iterations, an even number is left where
+/// `n` is even.
+fn remainders(
+    s: &mut Shared<'_>,
+    names: &Names,
+    tree: &[Merged],
+    stands_for: &FxHashMap<Term, Term>,
+) -> Vec<(Term, Term)> {
+    let counts: Vec<(Term, Term)> =
+        names.trips.iter().map(|t| (*t, stands_for.get(t).copied().unwrap_or(*t))).collect();
+    let (mut seen, mut found) = (FxHashSet::default(), Vec::new());
+    each_term(tree, &mut |t| divisions(&s.arena, t, &mut seen, &mut found));
+    let mut of = |t: Term| {
+        if names.covered(&s.arena, t) {
+            return None;
+        }
+        let Node::Op(Op::Rem, args) = s.arena.node(t).clone() else { return None };
+        s.arena.constant(args[1]).filter(|by| *by > 1)?;
+        counts.iter().find_map(|(count, meaning)| {
+            let apart = s.arena.sub(args[0], *meaning);
+            let apart = s.arena.rem(apart, args[1]);
+            let k = s.arena.constant(apart)?;
+            let x = s.arena.plus(*count, k);
+            Some((t, s.arena.rem(x, args[1])))
+        })
+    };
+    found.into_iter().filter_map(&mut of).collect()
+}
+
+/// The remainders in a term.
+fn divisions(a: &Arena, t: Term, seen: &mut FxHashSet<Term>, found: &mut Vec<Term>) {
+    if !seen.insert(t) {
+        return;
+    }
+    match a.node(t) {
+        Node::Const(_) | Node::Atom(_) => {}
+        Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| divisions(a, *x, seen, found)),
+        Node::Op(op, args) => {
+            found.extend((*op == Op::Rem).then_some(t));
+            args.iter().for_each(|x| divisions(a, *x, seen, found));
+        }
+        Node::Table(i, ..) => divisions(a, *i, seen, found),
+    }
 }
 
 /// The comparisons with zero in a term.

@@ -22,8 +22,9 @@ const VALUES: [i64; 32] = [
     513, 640, 1000, 1024,
 ];
 
-/// Values of all symbols, one list per launch. `original` has the term that a symbol stands for.
-pub(super) fn launches(a: &mut Arena, symbols: &[Term], original: &FxHashMap<Term, Term>) -> Vec<Vec<i64>> {
+/// Values of all symbols, one list per launch. Each symbol has the number by which loops divide it. `original` has the term
+/// that a symbol stands for.
+pub(super) fn launches(a: &mut Arena, symbols: &[(Term, i64)], original: &FxHashMap<Term, Term>) -> Vec<Vec<i64>> {
     let [few, most] = MOST;
     match small(a, symbols, original, (few, TRIED)) {
         list if list.is_empty() => small(a, symbols, original, (most, TRIED / 8)),
@@ -31,14 +32,14 @@ pub(super) fn launches(a: &mut Arena, symbols: &[Term], original: &FxHashMap<Ter
     }
 }
 
-/// The launches among those tried in which no symbol is greater than `most`.
+/// The launches among those tried in which no loop has more than `most` iterations.
 fn small(
     a: &mut Arena,
-    symbols: &[Term],
+    symbols: &[(Term, i64)],
     original: &FxHashMap<Term, Term>,
     (most, tried): (i64, u64),
 ) -> Vec<Vec<i64>> {
-    let terms: Vec<Term> = symbols.iter().map(|t| original.get(t).copied().unwrap_or(*t)).collect();
+    let terms: Vec<Term> = symbols.iter().map(|(t, _)| original.get(t).copied().unwrap_or(*t)).collect();
     let mut found = BTreeSet::new();
     let mut seed = 0x9e37_79b9_7f4a_7c15u64;
     for _ in 0..tried {
@@ -47,7 +48,7 @@ fn small(
         }
         let mut launch = Launch { values: FxHashMap::default(), seed: &mut seed, original, most };
         let list: Option<Vec<i64>> = terms.iter().map(|t| launch.value(a, *t)).collect();
-        if let Some(list) = list.filter(|l| l.iter().all(|v| *v <= most)) {
+        if let Some(list) = list.filter(|l| l.iter().zip(symbols).all(|(v, (_, by))| *v <= most * by)) {
             found.insert(list.into_iter().map(|v| v.max(0)).collect::<Vec<_>>());
         }
     }

@@ -130,10 +130,12 @@ fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &FxHashMap<u32, usize>) ->
     if counts.is_empty() {
         return None;
     }
-    let step = found.iter().find_map(|(h, _, body)| unrolled(s, *h, body))?;
+    let steps = found.iter().map(|(h, _, body)| unrolled(s, *h, body)).find(|steps| !steps.is_empty())?;
     let counters: BTreeSet<u32> = found.iter().map(|(h, ..)| *h).collect();
-    let each = [false, true].into_iter().flat_map(|numbers| counts.iter().map(move |c| (*c, numbers)));
-    each.into_iter().find_map(|(count, numbers)| of_steps(s, (list, all), &step, (count, numbers), &counters))
+    steps.iter().find_map(|step| {
+        let each = [false, true].into_iter().flat_map(|numbers| counts.iter().map(move |c| (*c, numbers)));
+        each.into_iter().find_map(|(count, numbers)| of_steps(s, (list, all), step, (count, numbers), &counters))
+    })
 }
 
 /// The same for a term that all conditions are functions of, with the largest number in these functions. With `numbers`,

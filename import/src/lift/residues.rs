@@ -52,6 +52,7 @@ pub(super) fn split(
             s.assume(line, format!("`{name}` is a multiple of {by}, as loops go over its quotients"));
             names.symbol(t, name);
             names.trips.insert(t);
+            names.divided.push((t, by as i64));
             continue;
         }
         let mut symbol = |s: &mut Shared<'_>, meaning, most| symbol_for(s, (FIRST, &mut *stands_for), meaning, most);

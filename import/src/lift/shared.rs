@@ -11,6 +11,7 @@ use super::launch::{Argument, Launch};
 use super::mailbox::Mail;
 
 /// The state that the walks of all warps share.
+#[derive(Clone)]
 pub struct Shared<'a> {
     pub(super) module: &'a Module,
     pub(super) entry: &'a Entry,

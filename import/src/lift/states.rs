@@ -14,7 +14,7 @@ use super::tree::Val;
 use super::walk::Walk;
 
 /// The registers of a text that hold states.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct States {
     /// The state of the program that each register holds.
     of: FxHashMap<Reg, usize>,

@@ -208,19 +208,22 @@ pub(super) fn expand<'t>(
     Some(())
 }
 
-/// The body of a loop as one step, repeated.
-pub(super) fn unrolled(s: &mut Shared<'_>, header: u32, body: &[Merged]) -> Option<Step> {
+/// The body of a loop as one step, repeated. Of two halves of a step that do alike operations on other barriers, each is a
+/// step as well, so there may be several.
+pub(super) fn unrolled(s: &mut Shared<'_>, header: u32, body: &[Merged]) -> Vec<Step> {
     let none = Step { header: u32::MAX, ops: Vec::new(), terms: Vec::new(), next: Vec::new() };
     let mut run = Expansion::default();
     let zero = s.arena.int(0);
-    expand(s, body, &none, (zero, 0), &mut run, &mut Memo::default())?;
+    if expand(s, body, &none, (zero, 0), &mut run, &mut Memo::default()).is_none() {
+        return Vec::new();
+    }
     let shapes: Vec<_> = run.items.iter().map(|i| shape(i.node)).collect();
     let fits = |u: &usize| {
         let each = shapes.len() / u;
         each > 0 && shapes.len() % u == 0 && (0..shapes.len()).all(|k| shapes[k] == shapes[k % each])
     };
     let all: Vec<usize> = (2..=MOST_STEPS).rev().filter(fits).collect();
-    all.into_iter().find_map(|u| single(s, header, &run, u))
+    all.into_iter().filter_map(|u| single(s, header, &run, u)).collect()
 }
 
 /// One of `u` equal steps of an iteration.

@@ -104,6 +104,14 @@ fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
             })
         })
     });
+    // A count in which no sum is replaced is one itself, such as the difference of two bounds.
+    let varies = |a| !matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Data(_));
+    for t in bases {
+        let is_sum = s.arena.parts(*t).1.len() > 1 && !s.arena.mentions(*t, varies);
+        if is_sum && found.iter().all(|(_, of)| !of.contains(t)) {
+            found.push((*t, vec![*t]));
+        }
+    }
     found.sort_by_key(|(t, _)| (s.arena.size(*t), *t));
     found.into_iter().map(|(t, _)| t).collect()
 }

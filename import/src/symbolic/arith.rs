@@ -174,6 +174,13 @@ impl Arena {
         if low >= 0 && high < c {
             return self.sum(q, parts);
         }
+        if let Some(x) = self.negated(inner) {
+            // The quotient of a negative number, rounded down, is the quotient of the number, rounded up.
+            let x = self.plus(x, c - 1);
+            let t = self.div(x, b);
+            parts.push((t, -1));
+            return self.flat_sum(q, parts);
+        }
         if let Node::Op(Op::Div, args) = self.node(inner).clone()
             && let Some(d) = self.constant(args[1]).and_then(|d| d.checked_mul(c))
         {
@@ -373,6 +380,12 @@ impl Arena {
         {
             return self.rem(args[0], b);
         }
+        if let Some(x) = self.negated(inner) {
+            let x = self.plus(x, -1);
+            let r = self.rem(x, b);
+            let r = self.scale(r, -1);
+            return self.plus(r, c - 1);
+        }
         if let Some(t) = self.table_of_counter(Op::Rem, inner, c) {
             return t;
         }
@@ -438,16 +451,5 @@ impl Arena {
             }
         }
         self.div(a, by)
-    }
-
-    pub(super) fn extreme(&mut self, op: Op, a: Term, b: Term) -> Term {
-        let d = self.sub(a, b);
-        let (low, high) = self.range(d);
-        let (a, b) = if op == Op::Min { (a, b) } else { (b, a) };
-        match (high <= 0, low >= 0) {
-            (true, _) => a,
-            (_, true) => b,
-            _ => self.intern(Node::Op(op, Rc::new([a.min(b), a.max(b)]))),
-        }
     }
 }

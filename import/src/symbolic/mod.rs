@@ -9,6 +9,7 @@ mod boolean;
 mod numbers;
 mod points;
 mod range;
+mod signs;
 mod table;
 
 use std::collections::BTreeMap;
@@ -134,7 +135,7 @@ pub const WORDS: i64 = 1 << 59;
 const MOST_ATOMS: usize = 64;
 
 /// All terms of a kernel.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Arena {
     nodes: Vec<Node>,
     /// Nodes in each term, counted as often as they are used.
@@ -354,7 +355,7 @@ impl Arena {
         if let Some(t) = self.signs_of(k, &list).or_else(|| self.rounded_up(k, &list)) {
             return t;
         }
-        if let Some(t) = self.remainder_of(k, &list) {
+        if let Some(t) = self.remainder_of(k, &list).or_else(|| self.bits_between(k, &list)) {
             return t;
         }
         match (k, list.as_slice()) {

@@ -133,3 +133,47 @@ fn a_comparison_of_a_dividend_is_one_of_its_quotient() {
     let raced = verdict(&body("-1"));
     assert!(raced.starts_with("violated"), "{raced}");
 }
+
+/// Loops go over quotients of a size, and another condition reads it, too. A fault is one of a launch in which the loops have
+/// several iterations.
+#[test]
+fn a_size_that_loops_divide_is_large_in_a_launch() {
+    let body = |last: &str| {
+        let tiles =
+            |to: &str, by: u32| format!("\tadd.s32 {to}, %r10, {};\n\tshr.s32 {to}, {to}, {by};\n", (1 << by) - 1);
+        let odd =
+            "\tand.b32 %r22, %r10, 1;\n\tsetp.eq.s32 %p6, %r22, 0;\n\t@%p6 bra $O;\n\tst.shared.b32 [%r5], %r1;\n$O:\n";
+        let first = repeated("L", ("%r12", "%r20"), &exchange(last));
+        let second = repeated("M", ("%r14", "%r21"), &exchange(BAR));
+        format!("{}{}{first}{BAR}{odd}{BAR}{second}", tiles("%r20", 5), tiles("%r21", 6))
+    };
+    assert_eq!(verdict(&body(BAR)), "proved\t");
+    let raced = verdict(&body(""));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
+/// Two slots by the number of a step, in a loop that begins at a multiple of four. The slot of the last step follows from the
+/// size alone, and so from the number of iterations.
+#[test]
+fn the_slot_of_the_last_step_is_one_of_the_trip_count() {
+    let body = |last: &str| {
+        let slot = |of: &str| {
+            format!(
+                "\tand.b32 %r20, {of}, 1;\n\tshl.b32 %r20, %r20, 8;\n\tadd.s32 %r21, %r5, %r20;\n\tadd.s32 %r22, %r6, %r20;\n"
+            )
+        };
+        format!(
+            "\tmov.u32 %r23, %ctaid.x;\n\tshl.b32 %r24, %r23, 2;\n\tadd.s32 %r25, %r10, 31;\n\tshr.s32 %r25, %r25, 5;\n\
+             \tsetp.ge.s32 %p2, %r24, %r25;\n\t@%p2 bra $E;\n\tmov.b32 %r12, %r24;\n\
+             $L:\n{}\tst.shared.b32 [%r21], %r12;\n\tbar.sync 0;\n\tld.shared.b32 %r13, [%r22];\n\tadd.s32 %r12, %r12, 1;\n\
+             \tsetp.lt.s32 %p3, %r12, %r25;\n\t@%p3 bra $L;\n\tadd.s32 %r26, %r25, -1;\n{}{last}\tst.shared.b32 [%r21], %r12;\n\
+             $E:\n",
+            slot("%r12"),
+            slot("%r26")
+        )
+    };
+    assert_eq!(verdict(&body(BAR)), "proved\t");
+    // The other warp may still read the slot of the last step.
+    let raced = verdict(&body(""));
+    assert!(raced.starts_with("violated"), "{raced}");
+}

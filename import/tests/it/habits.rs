@@ -111,3 +111,22 @@ fn arrivals_that_must_not_complete_a_phase() {
     assert_eq!(verdict(&body(1)), "proved\t");
     violated(&body(2));
 }
+
+/// A thread expects the bytes of a bulk copy, and arrives behind its own copies: the arrival makes nothing visible, but comes
+/// later.
+#[test]
+fn bytes_are_expected_before_an_arrival_behind_copies() {
+    let body = |before: &str, after: &str| {
+        format!(
+            "\t@%p1 bra $L0;\n\tmbarrier.init.shared.b64 [%r3], 64;\n\tfence.mbarrier_init.release.cluster;\n$L0:\n\tbar.sync 0;\n\
+             \tadd.s32 %r7, %r3, 32;\n\tcp.async.ca.shared.global [%r5], [%rd1], 4;\n{before}\
+             \tcp.async.mbarrier.arrive.noinc.shared.b64 [%r3];\n{after}\
+             $L2:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r3], 0;\n\t@!%p2 bra $L2;\n\tld.shared.b32 %r8, [%r6];\n\
+             \tld.shared.b32 %r9, [%r7];\n"
+        )
+    };
+    let expect = "\t@%p1 bra $L1;\n\tmbarrier.expect_tx.shared::cta.b64 [%r3], 16;\n\
+                  \tcp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [%rd1], 16, [%r3];\n$L1:\n";
+    assert_eq!(verdict(&body(expect, "")), "proved\t");
+    violated(&body("", expect));
+}

@@ -20,5 +20,6 @@ mod pipelines;
 mod producers;
 mod sass;
 mod states;
+mod tails;
 mod thresholds;
 mod values;

@@ -124,6 +124,69 @@ fn steps_that_are_left_are_numbered_by_how_many_were_done() {
     }
 }
 
+/// A step that does the same with two barriers, in a loop of four steps and one of the steps that are left. Each half looks
+/// like a step. The number of steps is the smaller of two, which the compiler compares by complements.
+#[test]
+fn two_alike_halves_are_one_step() {
+    let half = |label: &str, bar: u32, phase: &str| {
+        format!(
+            "\tmbarrier.arrive.shared.b64 %rd1, [%r2+{bar}];\n\
+             ${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r2+{bar}], {phase};\n\t@!%p2 bra ${label};\n"
+        )
+    };
+    let steps = |last: &str| {
+        let four: String = (0..4)
+            .map(|n| {
+                let phase = format!("{}", n % 2);
+                half(&format!("A{n}"), 0, &phase) + &half(&format!("B{n}"), 8, if n == 3 { last } else { &phase })
+            })
+            .collect();
+        let one = half("A4", 0, "%r8") + &half("B4", 8, "%r8");
+        format!(
+            "\tmov.u32 %r5, %ctaid.x;\n\tadd.s32 %r6, %r5, 1;\n\tadd.s32 %r20, %r10, 63;\n\tshr.s32 %r20, %r20, 6;\n\
+             \tmin.s32 %r21, %r20, %r6;\n\tsetp.lt.s32 %p4, %r21, 1;\n\t@%p4 bra $L7;\n\tmov.b32 %r22, -2;\n\
+             \tsub.s32 %r23, %r22, %r5;\n\tnot.b32 %r24, %r20;\n\tmax.s32 %r25, %r23, %r24;\n\
+             \tsub.s32 %r26, %r22, %r25;\n\tand.b32 %r3, %r21, 3;\n\tsetp.lt.u32 %p5, %r26, 3;\n\tmov.b32 %r7, 0;\n\
+             \t@%p5 bra $L6;\n\tsub.s32 %r4, %r21, %r3;\n\
+             $L2:\n{four}\tadd.s32 %r7, %r7, 4;\n\tadd.s32 %r4, %r4, -4;\n\tsetp.ne.s32 %p6, %r4, 0;\n\t@%p6 bra $L2;\n\
+             $L6:\n\tsetp.eq.s32 %p7, %r3, 0;\n\t@%p7 bra $L7;\n$L5:\n\tand.b32 %r8, %r7, 1;\n{one}\
+             \tadd.s32 %r7, %r7, 1;\n\tadd.s32 %r3, %r3, -1;\n\tsetp.ne.s32 %p9, %r3, 0;\n\t@%p9 bra $L5;\n$L7:\n"
+        )
+    };
+    assert_eq!(verdict(&steps("1")), "proved\t");
+    // The second half of the fourth step waits for the phase after its own.
+    let faulty = verdict(&steps("0"));
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+}
+
+/// A window of tiles from one bound to another, all but the last one in a loop. The phase behind the loop follows from the
+/// difference of the bounds.
+#[test]
+fn the_difference_of_two_bounds_is_a_trip_count() {
+    let tiles = |behind: &str| {
+        let round = |label: &str, phase: &str| {
+            format!(
+                "\tmbarrier.arrive.shared.b64 %rd1, [%r2];\n\
+                 ${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r2], {phase};\n\t@!%p2 bra ${label};\n"
+            )
+        };
+        format!(
+            "\tmov.u32 %r5, %ctaid.x;\n\tadd.s32 %r6, %r10, %r5;\n\tadd.s32 %r6, %r6, -111;\n\tshr.s32 %r20, %r6, 31;\n\
+             \tshr.u32 %r20, %r20, 26;\n\tadd.s32 %r20, %r6, %r20;\n\tshr.s32 %r20, %r20, 6;\n\tmax.s32 %r21, %r20, 0;\n\
+             \tadd.s32 %r22, %r10, 63;\n\tshr.s32 %r22, %r22, 6;\n\tadd.s32 %r23, %r22, -1;\n\tmov.b32 %r24, 0;\n\
+             \tsetp.ge.s32 %p4, %r21, %r22;\n\t@%p4 bra $L9;\n\tsetp.ge.s32 %p5, %r21, %r23;\n\tmov.b32 %r25, %r21;\n\
+             \t@%p5 bra $L6;\n$L2:\n{}\txor.b32 %r24, %r24, 1;\n\tadd.s32 %r25, %r25, 1;\n\
+             \tsetp.ne.b32 %p6, %r23, %r25;\n\t@%p6 bra $L2;\n$L6:\n{behind}{}$L9:\n",
+            round("L3", "%r24"),
+            round("L4", "%r24")
+        )
+    };
+    assert_eq!(verdict(&tiles("")), "proved\t");
+    // The last tile waits for the phase after its own.
+    let faulty = verdict(&tiles("\txor.b32 %r24, %r24, 1;\n"));
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+}
+
 /// A register that each iteration sets to its first value again, or leaves alone by a condition that is not followed.
 #[test]
 fn a_register_that_gets_its_first_value_again_is_constant() {

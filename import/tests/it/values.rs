@@ -254,3 +254,68 @@ fn branches_that_decide_an_operation_are_not_passed_over() {
     );
     assert!(all.starts_with("rejected"), "{all}");
 }
+
+/// Values of a term for all small values of two arguments.
+fn values_of(a: &mut Arena, t: u32) -> Vec<Option<i64>> {
+    let mut of = |x: i64, y: i64| a.value(t, &|atom| Some(if atom == Atom::Param(0, 0) { x } else { y }));
+    (-70..70).flat_map(|x| (-3..70).map(move |y| (x, y))).map(|(x, y)| of(x, y)).collect()
+}
+
+/// A compiler counts `min(x, y)` iterations by the larger complement.
+#[test]
+fn the_larger_complement_is_the_smaller_number() {
+    let mut a = Arena::default();
+    let (x, y) = (a.atom(Atom::Param(0, 0)), a.atom(Atom::Param(1, 0)));
+    let [less, more] = [(x, -1, -1), (y, -2, -4)].map(|(t, c, k)| {
+        let t = a.scale(t, c);
+        a.plus(t, k)
+    });
+    let y = a.scale(y, 2);
+    let y = a.plus(y, 3);
+    let (larger, smaller) = (a.op(Op::Max, &[less, more]), a.op(Op::Min, &[x, y]));
+    let back = a.scale(smaller, -1);
+    assert_eq!(larger, a.plus(back, -1));
+    let expected: Vec<Option<i64>> =
+        (-70..70i64).flat_map(|x| (-3..70i64).map(move |y| Some((-x - 1).max(-2 * y - 4)))).collect();
+    assert_eq!(values_of(&mut a, larger), expected);
+}
+
+/// Quotients and remainders of a negative size are those of the size.
+#[test]
+fn a_negative_size_is_divided_as_the_size() {
+    let mut a = Arena::default();
+    let (x, by) = (a.atom(Atom::Param(0, 0)), a.int(8));
+    let up = a.plus(x, 7);
+    let up = a.div(up, by);
+    for k in [-9, -8, -1, 0, 1, 7, 8, 20] {
+        let t = a.scale(x, -1);
+        let t = a.plus(t, k);
+        let (q, r) = (a.div(t, by), a.rem(t, by));
+        for v in -70..70i64 {
+            let mut value = |t| a.value(t, &|_| Some(v));
+            assert_eq!((value(q), value(r)), (Some((k - v).div_euclid(8)), Some((k - v).rem_euclid(8))), "{k} - {v}");
+        }
+    }
+    let t = a.scale(x, -1);
+    let q = a.div(t, by);
+    assert_eq!(q, a.scale(up, -1));
+}
+
+/// The difference of two remainders is the bits between two masks.
+#[test]
+fn bits_between_two_masks_are_a_remainder_of_a_quotient() {
+    let mut a = Arena::default();
+    let x = a.atom(Atom::Param(0, 0));
+    for (k, small, large) in [(0, 4, 8), (4, 4, 16), (8, 4, 12), (0, 8, 64)] {
+        let more = a.plus(x, k);
+        let (large_by, small_by) = (a.int(large), a.int(small));
+        let (high, low) = (a.rem(more, large_by), a.rem(x, small_by));
+        let t = a.sub(high, low);
+        let t = a.scale(t, 3);
+        assert_eq!(a.range(t), (0, 3 * (large - small)), "{k} {small} {large}");
+        for v in -70..70i64 {
+            let expected = 3 * ((v + k).rem_euclid(large) - v.rem_euclid(small));
+            assert_eq!(a.value(t, &|_| Some(v)), Some(expected), "{k} {small} {large} {v}");
+        }
+    }
+}

@@ -16,7 +16,7 @@ use crate::symbolic::{Atom, Term};
 
 use super::Free;
 use super::build::{FIRST, Plan};
-use super::exprs::{Names, opposite, rounded_down};
+use super::exprs::{Names, opposite};
 use super::merge::{Merged, MergedKind, Set};
 use super::shared::Shared;
 
@@ -243,8 +243,9 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     /// Whether the symbols that a condition reads are trip counts and bits of sizes, and all of these symbols.
     fn only_trips(&mut self, c: Term) -> (bool, BTreeSet<Term>) {
         let (mut only_trips, mut read) = (true, BTreeSet::new());
-        self.leaves(c, &mut |e, t| {
-            only_trips &= e.names.trips.contains(&t) || e.names.bits.iter().any(|(b, _)| *b == t);
+        let names = &self.names;
+        names.leaves(&mut self.s.arena, c, &mut |t| {
+            only_trips &= names.is_varied(t);
             read.insert(t);
         });
         (only_trips, read)
@@ -370,21 +371,6 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
             self.land(end);
         }
         Ok(())
-    }
-
-    /// Calls `f` on each symbol that the expression of a term reads.
-    fn leaves(&mut self, t: Term, f: &mut impl FnMut(&Self, Term)) {
-        use crate::symbolic::Node;
-        let t = rounded_down(&mut self.s.arena, t);
-        if self.names.is_leaf(&self.s.arena, t) {
-            return f(self, t);
-        }
-        match self.s.arena.node(t).clone() {
-            Node::Sum(_, parts) => parts.iter().for_each(|(t, _)| self.leaves(*t, f)),
-            Node::Op(_, args) => args.iter().for_each(|t| self.leaves(*t, f)),
-            Node::Table(i, ..) => self.leaves(i, f),
-            Node::Const(_) | Node::Atom(_) => {}
-        }
     }
 
     fn repeat(&mut self, at: usize, h: u32, count: Term, body: &[Merged], now: Set) -> Result<(), Error> {

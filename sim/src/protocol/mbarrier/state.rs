@@ -220,6 +220,11 @@ impl MbarState {
         self.expects.push(access);
     }
 
+    /// An agent will arrive at the open phase: the arrival comes after what the agent did before.
+    pub(in crate::protocol) fn note_own_arrival(&mut self, a: AgentId) {
+        self.expects.retain(|x| x.agent != a);
+    }
+
     /// Takes the accesses that an arrival of the completed phase must have come after.
     pub(super) fn take_expects(&mut self) -> Vec<Access> {
         std::mem::take(&mut self.expects)

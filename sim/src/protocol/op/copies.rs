@@ -63,7 +63,10 @@ impl Instruction for CopyArrive<'_> {
         // The arrival tracks the thread's copies and nothing else (PTX, cp.async.mbarrier.arrive).
         w.order.forget(row);
         w.order.raise(row, epoch.comp, epoch.clock);
-        if !self.noinc {
+        if self.noinc {
+            // The arrival makes nothing visible, and the phase does not complete without it.
+            w.mbars[ix as usize].note_own_arrival(a);
+        } else {
             // The added pending count is in time only if another arrival of the phase comes behind it. The operation's
             // own arrival, which has `row`, does not show that.
             let access = w.own_access(a, pc);

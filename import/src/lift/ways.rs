@@ -1,0 +1,68 @@
+//! The ways to lift an entry: one after the other, until one gives a program.
+
+use crate::flow::Flow;
+use crate::ptx::{Entry, Error, Module};
+
+use super::always::Accesses;
+use super::build::program;
+use super::cases::{Outcome, Wanted};
+use super::{Launch, Lifted, warps_in};
+
+/// Lifts an entry in one case. An error also has what would decide what is missing.
+pub(super) fn lift_case(
+    module: &Module,
+    entry: &Entry,
+    flow: &Flow,
+    (file, text): (&str, &str),
+    launch: &Launch,
+    outcomes: &[Outcome],
+) -> Result<Lifted, (Error, Option<Wanted>)> {
+    let (s, lists) = warps_in(module, entry, flow, launch, outcomes, true)?;
+    let words = s.mail.knows_words();
+    // Without the words: they may be no help, where there are any.
+    let without = std::cell::OnceCell::new();
+    let again = |way: Way| {
+        let (s, lists) = without.get_or_init(|| warps_in(module, entry, flow, launch, outcomes, false)).clone()?;
+        program(s, lists, (entry, file, text), launch, way).map_err(|e| (e, None))
+    };
+    let first = match program(s, lists, (entry, file, text), launch, Way::default()) {
+        Err(_) if words => again(Way::default()),
+        result => result.map_err(|e| (e, None)),
+    };
+    let no_count = |e: &(Error, Option<Wanted>)| e.0.expected == super::emit::NO_TRIP_COUNT;
+    let split = |way: Way| Way { split: true, ..way };
+    let second = match first {
+        Err(e) if !launch.timed && no_count(&e) => again(split(Way::default())).map_err(|_| e),
+        result => result,
+    };
+    match second {
+        Err(e) if !launch.timed => {
+            let with = |accesses| {
+                let way = Way { accesses, ..Way::default() };
+                match again(way) {
+                    Err(e) if no_count(&e) => again(split(way)),
+                    result => result,
+                }
+            };
+            let Ok(mut done) = with(Accesses::Done) else { return Err(e) };
+            done.without = with(Accesses::LeftOut).ok().map(Box::new);
+            Ok(done)
+        }
+        result => result,
+    }
+}
+
+/// How a program is made of the operations of all warps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// Comparisons of an iteration split its loop.
+    pub(super) split: bool,
+    /// What becomes of accesses behind conditions that would not be decided.
+    pub(super) accesses: Accesses,
+}
+
+impl Default for Way {
+    fn default() -> Way {
+        Way { split: false, accesses: Accesses::Conditional }
+    }
+}

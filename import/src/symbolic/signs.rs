@@ -1,0 +1,98 @@
+//! Terms that compilers write with opposite signs, or as bits between two masks.
+
+use std::rc::Rc;
+
+use super::{Arena, Atom, Node, Op, Term};
+
+impl Arena {
+    /// The negative of a term over sizes in which all multiples are negative, so that equal quotients are equal terms. What
+    /// coordinates of the CTA leave of a number of tiles keeps its form: it is a trip count.
+    pub(super) fn negated(&mut self, t: Term) -> Option<Term> {
+        let (_, parts) = self.parts(t);
+        let negative = !parts.is_empty() && parts.iter().all(|(_, c)| *c < 0);
+        let is_size = |a| matches!(a, Atom::Param(..) | Atom::Symbol(_) | Atom::Data(_));
+        (negative && !self.mentions(t, |a| !is_size(a))).then(|| self.scale(t, -1))
+    }
+
+    /// Whether a term reads no counter of a loop and no variable. Sequences are found in the form of other terms.
+    fn is_of_launch(&self, t: Term) -> bool {
+        !self.mentions(t, |a| !matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) | Atom::Data(_)))
+    }
+
+    /// A sum whose parts may be sums.
+    pub(super) fn flat_sum(&mut self, k: i64, parts: Vec<(Term, i64)>) -> Term {
+        let mut all = self.int(k);
+        for (t, c) in parts {
+            let t = self.scale(t, c);
+            all = self.add(all, t);
+        }
+        all
+    }
+
+    /// `x mod c d - x mod c` as `c (x / c mod d)`: the bits between two masks.
+    ///
+    /// Only for terms over the launch.
+    pub(super) fn bits_between(&mut self, k: i64, list: &[(Term, i64)]) -> Option<Term> {
+        let remainder = |s: &Self, t: Term| match s.node(t) {
+            Node::Op(Op::Rem, args) => Some((args[0], s.constant(args[1]).filter(|c| *c > 0)?)),
+            _ => None,
+        };
+        for (i, (t, m)) in list.iter().enumerate() {
+            let Some((x, large)) = remainder(self, *t) else { continue };
+            for (j, (u, n)) in list.iter().enumerate() {
+                let Some((y, small)) = remainder(self, *u) else { continue };
+                // The remainder of a multiple is kept as a multiple of a smaller remainder.
+                let Some(by) = n.checked_neg().filter(|n| i != j && n % m == 0).map(|n| n / m) else { continue };
+                let Some(c) = small.checked_mul(by).filter(|c| by > 0 && *c < large && large % c == 0) else {
+                    continue;
+                };
+                if !self.is_of_launch(x) {
+                    continue;
+                }
+                let y = self.scale(y, by);
+                let apart = self.sub(x, y);
+                let by = self.int(c);
+                if self.rem(apart, by) != self.int(0) {
+                    continue;
+                }
+                let (q, turns) = (self.div(x, by), self.int(large / c));
+                let q = self.rem(q, turns);
+                let q = self.scale(q, c.wrapping_mul(*m));
+                let rest = list.iter().enumerate().filter(|(l, _)| *l != i && *l != j).map(|(_, p)| *p).collect();
+                let rest = self.sum(k, rest);
+                return Some(self.add(rest, q));
+            }
+        }
+        None
+    }
+
+    /// The smaller or the larger of two terms.
+    pub(super) fn extreme(&mut self, op: Op, a: Term, b: Term) -> Term {
+        let d = self.sub(a, b);
+        let (low, high) = self.range(d);
+        let (less, more) = if op == Op::Min { (a, b) } else { (b, a) };
+        match (high <= 0, low >= 0) {
+            (true, _) => less,
+            (_, true) => more,
+            _ => self
+                .negated_extreme(op, a, b)
+                .unwrap_or_else(|| self.intern(Node::Op(op, Rc::new([a.min(b), a.max(b)])))),
+        }
+    }
+
+    /// The larger of `-x - k` and `-y - m` as the smaller of `x` and `y`: a compiler counts `min(x, y)` iterations by the
+    /// comparison of its complement.
+    fn negated_extreme(&mut self, op: Op, a: Term, b: Term) -> Option<Term> {
+        let ((k, p), (m, q)) = (self.parts(a), self.parts(b));
+        let negative = |p: &[(Term, i64)]| !p.is_empty() && p.iter().all(|(_, c)| *c < 0);
+        if !negative(&p) || !negative(&q) {
+            return None;
+        }
+        let by = k.max(m);
+        let (x, y) = (self.plus(a, by.checked_neg()?), self.plus(b, by.checked_neg()?));
+        let (x, y) = (self.scale(x, -1), self.scale(y, -1));
+        let opposite = self.extreme(if op == Op::Min { Op::Max } else { Op::Min }, x, y);
+        let back = self.scale(opposite, -1);
+        Some(self.plus(back, by))
+    }
+}
