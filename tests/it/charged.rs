@@ -157,7 +157,7 @@ fn arithmetic_beside_products_is_slow() {
     let machine = machine.expect("the file is there");
     let alone: String = machine
         .lines()
-        .filter(|l| !["arithmetic =", "fma =", "special ="].iter().any(|key| l.starts_with(key)))
+        .filter(|l| !["arithmetic =", "fma =", "special =", "shuffle ="].iter().any(|key| l.starts_with(key)))
         .map(|l| format!("{l}\n"))
         .collect();
     let dir = TempDir::new();
@@ -171,6 +171,24 @@ fn arithmetic_beside_products_is_slow() {
     let as_integers = cycles(name, &["--machine", "h100", "--set", "machine.wgmma.fma=0.44"]);
     let both = cycles(name, &["--machine", "h100"]);
     assert!(both > as_integers * 1.002, "{both} and {as_integers}");
+    // Shuffles lose three quarters of their rate.
+    let name = "attention_768x22x128_64x128_w4_s1";
+    let free = cycles(name, &["--machine", "h100", "--set", "machine.wgmma.shuffle=1"]);
+    let both = cycles(name, &["--machine", "h100"]);
+    assert!(both > free * 1.001, "{both} and {free}");
+}
+
+/// The same warps take the same time in CTAs of one, two and four: the next CTA goes on with the next scheduler.
+#[test]
+fn small_ctas_use_all_schedulers() {
+    let code = format!(
+        "\tmov.u32 %r6, 0;\n$L1:\n{}\tadd.s32 %r6, %r6, 1;\n\tsetp.lt.s32 %p1, %r6, 512;\n\t@%p1 bra $L1;\n",
+        lines(16, |i| format!("fma.rn.f32 %f{0}, %f{0}, %f{0}, %f{0};", i % 16))
+    );
+    // Eight warps a core.
+    let [one, two, four] = [(1056, 32), (528, 64), (264, 128)]
+        .map(|(grid, threads)| report_with(&code, (grid, 65536, threads), &[])["cycles"].as_f64().expect("a number"));
+    assert!(one < four * 1.2 && two < four * 1.2, "{one}, {two}, {four}");
 }
 
 /// The report of a recorded kernel and its launch.
