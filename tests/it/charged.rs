@@ -157,7 +157,7 @@ fn arithmetic_beside_products_is_slow() {
     let machine = machine.expect("the file is there");
     let alone: String = machine
         .lines()
-        .filter(|l| !["arithmetic =", "fma =", "special =", "shuffle ="].iter().any(|key| l.starts_with(key)))
+        .filter(|l| !["arithmetic =", "fma =", "special ="].iter().any(|key| l.starts_with(key)))
         .map(|l| format!("{l}\n"))
         .collect();
     let dir = TempDir::new();
@@ -171,22 +171,6 @@ fn arithmetic_beside_products_is_slow() {
     let as_integers = cycles(name, &["--machine", "h100", "--set", "machine.wgmma.fma=0.44"]);
     let both = cycles(name, &["--machine", "h100"]);
     assert!(both > as_integers * 1.002, "{both} and {as_integers}");
-    // Few shuffles are between two products of a warp, so only a product that leaves them hardly anything delays them.
-    let name = "attention_3072x11x128_128x32_w8_s3";
-    let shuffles = |rate| cycles(name, &["--machine", "h100", "--set", &format!("machine.wgmma.shuffle={rate}")]);
-    let (free, starved) = (shuffles("1"), shuffles("0.03"));
-    assert!(starved > free * 1.002, "{starved} and {free}");
-}
-
-/// A scheduler starts a shuffle every fourth cycle, and an integer addition every second.
-#[test]
-fn shuffles_have_a_rate_of_their_own() {
-    let cycles = |line: &dyn Fn(usize) -> String| {
-        report_with(&lines(64, line), (1, 65536, 256), &[])["cycles"].as_f64().expect("a number")
-    };
-    let shuffles = cycles(&|i| format!("shfl.sync.bfly.b32 %r{0}, %r{0}, 1, 31, -1;", 8 + i % 16));
-    let additions = cycles(&|i| format!("add.s32 %r{0}, %r{0}, 1;", 8 + i % 16));
-    assert!(shuffles > additions + 200.0, "{shuffles} and {additions}");
 }
 
 /// The same warps take the same time in CTAs of one, two and four: the next CTA goes on with the next scheduler.

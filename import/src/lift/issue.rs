@@ -99,8 +99,8 @@ impl Block {
                 now = *next;
                 continue;
             };
-            let Instructions { int, fma, special, shuffle, .. } = self.steps[i].work;
-            let issued = u64::from(int + fma + special + shuffle);
+            let Instructions { int, fma, special, .. } = self.steps[i].work;
+            let issued = u64::from(int + fma + special);
             let done = now + issued.saturating_sub(1) + self.steps[i].latency;
             end = end.max(done);
             for user in &users[i] {
@@ -121,7 +121,7 @@ impl Block {
 mod tests {
     use super::*;
 
-    const NONE: Instructions = Instructions { int: 0, fma: 0, special: 0, shuffle: 0, chain: 0 };
+    const NONE: Instructions = Instructions { int: 0, fma: 0, special: 0, chain: 0 };
     const INT: Instructions = Instructions { int: 1, ..NONE };
     const FMA: Instructions = Instructions { fma: 1, ..NONE };
     const SPECIAL: Instructions = Instructions { special: 1, ..NONE };

@@ -57,11 +57,11 @@ const SPECIAL_LATENCY: u64 = 16;
 /// The same for a shuffle, which takes as long as a load of shared memory (`memory.shared_latency`).
 const SHUFFLE_LATENCY: u64 = 24;
 
-/// Units that execute one warp instruction: integer, floating-point, special, shuffles.
+/// Units that execute one warp instruction: integer, floating-point, special.
 fn work(i: &Inst) -> Instructions {
     let double = u32::from(i.mods.iter().any(|m| matches!(m.as_str(), "s64" | "u64" | "b64" | "f64")));
     let float = i.mods.last().is_some_and(|m| m.starts_with('f') || m.starts_with("bf"));
-    let (mut int, mut fma, mut special, mut shuffle) = (0, 0, 0, 0);
+    let (mut int, mut fma, mut special) = (0, 0, 0);
     match i.op.as_str() {
         "ld" if i.has("param") => {}
         // Copies of registers and changes of width that the assembler removes.
@@ -74,12 +74,11 @@ fn work(i: &Inst) -> Instructions {
         "div" if float => (fma, special) = (if i.has("rn") { 8 } else { 2 }, 1),
         "div" | "rem" => (int, special) = (12 * (1 + double), 2),
         "add" | "sub" | "mul" | "fma" | "mad" if float => fma = 1,
-        "shfl" => shuffle = 1,
         "mma" | "wgmma" | "tcgen05" | "ldmatrix" | "stmatrix" | "cp" | "ld" | "ldu" | "st" | "red" | "atom" | "bar"
         | "barrier" | "mbarrier" | "fence" | "membar" | "elect" | "setmaxnreg" | "griddepcontrol" | "trap" => {}
         _ => int = 1 + double,
     }
-    Instructions { int, fma, special, shuffle, chain: 0 }
+    Instructions { int, fma, special, chain: 0 }
 }
 
 impl Walk<'_, '_> {
@@ -171,7 +170,6 @@ impl Walk<'_, '_> {
         left.int = left.int.saturating_sub(work.int);
         left.fma = left.fma.saturating_sub(work.fma);
         left.special = left.special.saturating_sub(work.special);
-        left.shuffle = left.shuffle.saturating_sub(work.shuffle);
         if work != Instructions::default() {
             self.nodes.push(Node { at, part: WORK_PART, kind: Kind::Op(self.lanes, Effect::Work(work)) });
         }

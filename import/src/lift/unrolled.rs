@@ -39,7 +39,7 @@ fn only_loads(body: &[Merged]) -> bool {
     for n in body {
         let MergedKind::Op(ops) = &n.kind else { return false };
         match &ops[0].2 {
-            Effect::Work(w) => instructions += w.int + w.fma + w.special + w.shuffle,
+            Effect::Work(w) => instructions += w.int + w.fma + w.special,
             Effect::Use(_) => {}
             Effect::Global(Global { how: GlobalAccess::Load(_), instructions: n, .. }) => {
                 (loads, instructions) = (loads + 1, instructions + n);

@@ -194,7 +194,6 @@ fn absence_is_a_fact() {
         ("clock.l2_mhz", &["h100", "h200"]),
         ("clock.sustained_", &["h200"]),
         ("memory.l2_atomics_per_clk", &["h100", "h200"]),
-        ("alu.shuffle_per_clk", &["h100", "h200"]),
         ("alu.latency", &["v100", "a100", "h100", "h200", "b200", "rtx-pro-6000"]),
         ("launch.device_us", &["h100", "h200"]),
         ("launch.ctas_per_clk", &["h100", "h200"]),

@@ -83,10 +83,6 @@ pub struct Costs {
     pub wgmma_arithmetic: f64,
     pub wgmma_fma: f64,
     pub wgmma_special: f64,
-    /// The same for shuffles.
-    pub wgmma_shuffle: f64,
-    /// Ticks of a lane's share of a shuffle; that of an integer operation where the machine does not say.
-    pub shuffle: f64,
     pub umma_latency: f64,
     pub umma_pair_latency: f64,
     pub tmem_latency: f64,
@@ -334,11 +330,6 @@ impl Costs {
         c.wgmma_arithmetic = share("wgmma.arithmetic", 1.0);
         c.wgmma_fma = share("wgmma.fma", c.wgmma_arithmetic);
         c.wgmma_special = share("wgmma.special", 1.0);
-        c.wgmma_shuffle = share("wgmma.shuffle", 1.0);
-        c.shuffle = c.int;
-        if mixed && let Some(rate) = r.optional("alu.shuffle_per_clk") {
-            c.shuffle = TICKS as f64 / rate;
-        }
         if tma {
             c.tma_request = r.optional("tma.request").unwrap_or(0.0) * TICKS as f64;
         }

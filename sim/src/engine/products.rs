@@ -37,19 +37,14 @@ impl Timing<'_> {
     fn mixed(&self, mix: Instructions, now: u64, seat: AgentTiming, core: &mut Core) -> Charge {
         let c = &self.costs;
         let lanes = (c.warp_size as usize * c.schedulers) as f64;
-        let all = f64::from(mix.int + mix.fma + mix.special + mix.shuffle);
+        let all = f64::from(mix.int + mix.fma + mix.special);
         core.matrix[seat.scheduler].hold(now, ticks(all * c.beside));
         let (start, mut end) = core.issue[seat.scheduler].serve(now, ticks(all * TICKS as f64));
         // Integer additions alone, such as addresses: beside a product the hardware does 0.43 a cycle of a scheduler,
         // which is close to `alu.int_per_clk`, and 0.98 without (calibrate/data/h100_arith.csv).
-        let addresses = mix.fma + mix.special + mix.shuffle == 0;
+        let addresses = mix.fma + mix.special == 0;
         let integer = if addresses { 1.0 } else { c.wgmma_arithmetic };
-        let units = [
-            (mix.int, c.int, integer),
-            (mix.fma, c.fma, c.wgmma_fma),
-            (mix.special, c.exp, c.wgmma_special),
-            (mix.shuffle, c.shuffle, c.wgmma_shuffle),
-        ];
+        let units = [(mix.int, c.int, integer), (mix.fma, c.fma, c.wgmma_fma), (mix.special, c.exp, c.wgmma_special)];
         let times = units.map(|(n, each, _)| ticks(f64::from(n) * lanes * each));
         for ((unit, time), (.., rate)) in core.units[seat.scheduler].iter_mut().zip(times).zip(units) {
             if time > 0 {

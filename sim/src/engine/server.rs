@@ -51,8 +51,8 @@ pub struct Core {
     pub tensor: Server,
     /// Vector unit of each scheduler.
     pub vector: Vec<Server>,
-    /// The integer, floating-point, special-function and shuffle units of each scheduler, for instructions of compiled kernels.
-    pub units: Vec<[Server; 4]>,
+    /// The integer, floating-point and special-function units of each scheduler, for instructions of compiled kernels.
+    pub units: Vec<[Server; 3]>,
     /// Shared memory.
     pub shared: Server,
     /// The front of shared memory: lines that copies of threads look up, and instructions that read, in order of issue.
@@ -109,7 +109,7 @@ impl Core {
             issue: vec![Server::default(); schedulers],
             matrix: vec![Server::default(); schedulers],
             vector: vec![Server::default(); schedulers],
-            units: vec![<[Server; 4]>::default(); schedulers],
+            units: vec![<[Server; 3]>::default(); schedulers],
             lent: Some(0),
             ..Core::default()
         }

@@ -268,8 +268,6 @@ pub struct Instructions {
     pub fma: u32,
     /// Special functions: exponential, logarithm, reciprocal, square root (`alu.exp_per_clk`).
     pub special: u32,
-    /// Shuffles between lanes (`alu.shuffle_per_clk`).
-    pub shuffle: u32,
     /// Latencies (`alu.latency`) on the longest chain of dependent instructions.
     pub chain: u32,
 }
@@ -281,7 +279,6 @@ impl Instructions {
             int: self.int + other.int,
             fma: self.fma + other.fma,
             special: self.special + other.special,
-            shuffle: self.shuffle + other.shuffle,
             chain: self.chain + other.chain,
         }
     }
