@@ -173,6 +173,19 @@ fn arithmetic_beside_products_is_slow() {
     assert!(both > as_integers * 1.002, "{both} and {as_integers}");
 }
 
+/// The same warps take the same time in CTAs of one, two and four: the next CTA goes on with the next scheduler.
+#[test]
+fn small_ctas_use_all_schedulers() {
+    let code = format!(
+        "\tmov.u32 %r6, 0;\n$L1:\n{}\tadd.s32 %r6, %r6, 1;\n\tsetp.lt.s32 %p1, %r6, 512;\n\t@%p1 bra $L1;\n",
+        lines(16, |i| format!("fma.rn.f32 %f{0}, %f{0}, %f{0}, %f{0};", i % 16))
+    );
+    // Eight warps a core.
+    let [one, two, four] = [(1056, 32), (528, 64), (264, 128)]
+        .map(|(grid, threads)| report_with(&code, (grid, 65536, threads), &[])["cycles"].as_f64().expect("a number"));
+    assert!(one < four * 1.2 && two < four * 1.2, "{one}, {two}, {four}");
+}
+
 /// The report of a recorded kernel and its launch.
 fn recorded(name: &str, options: &[&str]) -> serde_json::Value {
     let dir = TempDir::new();

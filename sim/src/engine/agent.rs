@@ -224,7 +224,9 @@ impl Engine<'_> {
     fn place(&self, s: usize, a: AgentId) -> Option<(usize, Place)> {
         let who = self.seats[s].world.as_ref()?.agents()[a as usize];
         let run = &self.seats[s].runs[a as usize];
-        let scheduler = who.warp as usize % self.timing.costs.schedulers.max(1);
+        // Warps go to schedulers in turn, and a CTA goes on where the one before it ended.
+        let slot = s * self.prog.warps as usize + who.warp as usize;
+        let scheduler = slot % self.timing.costs.schedulers.max(1);
         Some((
             who.cta as usize,
             Place {
