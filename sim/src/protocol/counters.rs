@@ -39,7 +39,7 @@ pub(super) struct Counter {
     pub(super) value: i64,
     /// The value before the steps that are kept.
     pub(super) base: i64,
-    /// Steps that some agent may not know of yet, oldest first.
+    /// Steps that some user of the counter may not know of yet, oldest first.
     pub(super) steps: Vec<Step>,
     /// Waits that passed, and that a later step could have come before.
     pub(super) waits: Vec<PassedWait>,
@@ -305,15 +305,12 @@ impl World<'_> {
         self.order.tick(row, a);
     }
 
-    /// Drops steps and waits that every running agent knows of.
+    /// Drops steps and waits that every running user of the counter knows of.
     pub(super) fn forget_known(&mut self, ix: CounterIx) {
         if self.order.is_off() {
             return;
         }
-        let live: Vec<RowId> = (0..self.spec.info.len() as AgentId)
-            .filter(|i| !self.agents[*i as AgentId].ended)
-            .map(|i| self.spec.agent_row(i))
-            .collect();
+        let live: Vec<RowId> = self.counter_users(ix).into_iter().map(|a| self.spec.agent_row(a)).collect();
         let mut c = std::mem::take(&mut self.global.counters[ix as usize]);
         let known = |e: Epoch| live.iter().all(|r| self.order.has(*r, e));
         let grows = self.spec.grows[self.counter_decl(ix) as usize];

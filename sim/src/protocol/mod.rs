@@ -82,6 +82,7 @@ mod step;
 mod stream;
 mod tally;
 mod touches;
+mod users;
 mod vocabulary;
 mod walk;
 mod who;
