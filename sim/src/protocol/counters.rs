@@ -92,9 +92,21 @@ pub(super) fn only_grow(prog: &Program) -> Vec<bool> {
 }
 
 impl World<'_> {
-    pub(super) fn counter_ix(&self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
-        let index = self.eval(a, &at.index)?;
-        let len = self.prog.counters[at.counter as usize].len;
+    /// The word that an operation names. In a cell, the indices of one declaration may depend on the place of the CTA if
+    /// all of them depend on it in the same way: the words of one CTA are then those of another, moved by one distance. No
+    /// rule compares the numbers of words, and each word is 0 at the start (docs/proof.md, lemma 2).
+    pub(super) fn counter_ix(&mut self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
+        let number = self.placed(a, &at.index)?;
+        let (index, len) = (number.v, self.prog.counters[at.counter as usize].len);
+        self.judge(Decision::Fixed(index));
+        if let Some(place) = &self.spec.place {
+            let (lo, hi) = place.bounds(index, number.form);
+            let form = *self.global.index_forms[at.counter as usize].get_or_insert(number.form);
+            if form != number.form || lo < 0 || hi >= len as i64 {
+                let apart = if number.form == 0 { form } else { number.form };
+                place.fixed(self.agents[a].pc, index, apart);
+            }
+        }
         if index < 0 || index >= len as i64 {
             return Err(Fault::Word { counter: at.counter, index });
         }
