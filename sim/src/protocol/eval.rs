@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use crate::ir::{Binary, Domain, Env, Expr, ParamId, Program, TapeId, VarId, apply};
 
+use super::follows_place::FollowsPlace;
 use super::place::Placement;
 use super::rings::{Ring, bit, quotient};
 use super::vocabulary::{AgentId, AgentInfo, Coords, Decision, Fault, FormId, Number};
@@ -149,6 +150,7 @@ impl World<'_> {
             tape_index: Number::default(),
             decisions: self.journal.decisions(),
             quiet: None,
+            follows: &self.spec.follows_place,
             launch: false,
         }
     }
@@ -165,6 +167,7 @@ pub fn decisions_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item 
     let decisions = RefCell::default();
     let coords = Coords { id: 0, m: 0, n: 0, z: 0 };
     let who = AgentInfo { cta: 0, warp: 0, lanes: None };
+    let nothing = FollowsPlace::default();
     let numbers = Numbers {
         prog,
         coords,
@@ -176,6 +179,7 @@ pub fn decisions_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item 
         tape_index: Number::default(),
         decisions: Some(&decisions),
         quiet: None,
+        follows: &nothing,
         launch: true,
     };
     let definitions = prog.symbols.iter().filter_map(|s| s.definition.as_ref());
@@ -200,6 +204,8 @@ struct Numbers<'a> {
     decisions: Option<&'a RefCell<Vec<Decision>>>,
     /// The operands of an operator whose result decides only in a ring, so that it is no decision by itself.
     quiet: Option<&'a (Expr, Expr)>,
+    /// The variables that may depend on the place of the CTA.
+    follows: &'a FollowsPlace,
     /// Nothing runs yet.
     launch: bool,
 }
@@ -265,6 +271,9 @@ impl Domain for Numbers<'_> {
                 self.judge(Decision::Fixed(y.v));
             }
             _ => self.judge(Decision::Op(op, x.v, y.v)),
+        }
+        if self.decisions.is_some() && self.follows.divides_by_place(op, p) {
+            self.judge(Decision::Fixed(y.v));
         }
         let v = apply(op, x.v, y.v)?;
         let form = match self.place {

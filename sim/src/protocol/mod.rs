@@ -53,6 +53,7 @@ mod explain;
 mod fence;
 mod findings;
 mod flight;
+mod follows_place;
 mod footprint;
 mod forms;
 mod global;

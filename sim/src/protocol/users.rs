@@ -2,8 +2,8 @@
 //! of never matters again (docs/proof.md, lemma 10).
 
 use crate::ir::{
-    BarrierCta, Binary, CounterId, CounterRef, Domain, Env, Executors, Expr, Instr, Op, ParamId, Pc, Program, TapeId, VarId,
-    apply,
+    BarrierCta, Binary, CounterId, CounterRef, Domain, Env, Executors, Expr, Instr, Op, ParamId, Pc, Program, TapeId,
+    VarId, apply,
 };
 
 use super::counters::CounterIx;

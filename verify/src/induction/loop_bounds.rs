@@ -53,6 +53,27 @@ pub(crate) fn parameters(prog: &Program, l: &Loop) -> BTreeSet<ParamId> {
     list
 }
 
+/// The parameters that decide how often a loop without a bound runs, where nothing else does: its exits read only values
+/// known at launch, the place of the agent, and variables computed from these. `None` where they read anything else, or
+/// where the loop has no exit.
+pub(crate) fn exit_parameters(prog: &Program, l: &Loop) -> Option<BTreeSet<ParamId>> {
+    let (mut list, mut known, mut exits) = (BTreeSet::new(), true, 0);
+    let mut through = Through::of(prog);
+    for pc in l.head..l.end {
+        let Instr::Unless(test, to) = &prog.code[pc as usize] else { continue };
+        if (l.head..l.end).contains(to) {
+            continue;
+        }
+        exits += 1;
+        through.visit(test, pc, &mut |e| {
+            list.extend(prog.parameters_of(e));
+            let read = |i: &Instr| matches!((i, e), (Instr::Op { .. }, Expr::Var(v)) if sets(i) == Some(*v));
+            known &= !matches!(e, Expr::Tape(..)) && !prog.code.iter().any(read);
+        });
+    }
+    (known && exits > 0).then_some(list)
+}
+
 /// The unit by which the bound of a loop grows, where `leaf` has the growth of expressions known at launch. `None` where
 /// one of these is unknown, or where the bound adds the index of a loop around it.
 pub(crate) fn unit(prog: &Program, l: &Loop, leaf: &impl Fn(&Expr) -> Option<Ratio>) -> Option<Ratio> {

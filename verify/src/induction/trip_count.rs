@@ -399,12 +399,14 @@ fn other(prog: &Program, p: ParamId) -> Option<Outer> {
 pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, String)> {
     let mut list = Vec::new();
     for l in &prog.loops {
-        let Some(bound) = &l.bound else { continue };
         // A `let` that is itself varied hides the parameters in its definition.
-        if matches!(bound, Expr::Param(q) if varied.contains(q)) {
+        if matches!(&l.bound, Some(Expr::Param(q)) if varied.contains(q)) {
             continue;
         }
-        let of = loop_bounds::parameters(prog, l);
+        let of = match l.bound {
+            Some(_) => loop_bounds::parameters(prog, l),
+            None => loop_bounds::exit_parameters(prog, l).unwrap_or_default(),
+        };
         // Beside a varied loop, a value that also says where or how far is part of the design, and the verdict lists it.
         // The symbols of a compiled kernel stand for any launch, and none of them is a design.
         let design = |q: ParamId| !varied.is_empty() && !counts(prog, q) && !prog.opaque_globals;
