@@ -104,11 +104,7 @@ fn operands(op: Binary, x: Number, y: Number, periods: Option<i64>) -> bool {
             (0..2).all(|i| !moves(x, i) || !moves(y, i))
         }
         Binary::Div | Binary::Rem | Binary::CeilDiv => {
-            if y.stands() {
-                x.stands() || y.x != 0 && x.gains.iter().all(|gain| gain % y.x == 0)
-            } else {
-                one_quotient(op, x, y)
-            }
+            y.stands() && (x.stands() || y.x != 0 && x.gains.iter().all(|gain| gain % y.x == 0))
         }
         Binary::Min | Binary::Max | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
             x.minus(y).keeps_its_sign(periods)
@@ -117,42 +113,12 @@ fn operands(op: Binary, x: Number, y: Number, periods: Option<i64>) -> bool {
     }
 }
 
-/// Whether a quotient by a divisor that grows is one number, however many periods are added: a dividend between two
-/// multiples of the divisor that never comes nearer to either.
-fn one_quotient(op: Binary, x: Number, y: Number) -> bool {
-    let never_less = |least: i64, n: [i128; 4]| n[0] >= least as i128 && n[1..].iter().all(|gain| *gain >= 0);
-    let parts = |n: Number| [n.x, n.gains[0], n.gains[1], n.gains[2]].map(i128::from);
-    let (x, y) = (parts(x), parts(y));
-    if !never_less(1, y) {
-        return false;
-    }
-    // `ceil(x / y)` is `q + 1` where `x - 1` is between `q * y` and `(q + 1) * y`.
-    let off = i128::from(op == Binary::CeilDiv);
-    let q = (x[0] - off).div_euclid(y[0]);
-    let over: [i128; 4] = std::array::from_fn(|i| x[i] - q * y[i] - if i == 0 { off } else { 0 });
-    let under: [i128; 4] = std::array::from_fn(|i| y[i] - over[i]);
-    never_less(0, over) && never_less(1, under)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn two(op: Binary, short: (i64, i64), long: (i64, i64), periods: Option<i64>) -> bool {
         alike(&[&[Decision::Op(op, short.0, short.1)], &[Decision::Op(op, long.0, long.1)]], periods)
-    }
-
-    #[test]
-    fn a_quotient_by_a_growing_divisor_keeps_between_two_multiples() {
-        assert!(two(Binary::Div, (9, 6), (12, 8), None));
-        assert!(two(Binary::Rem, (6, 6), (8, 8), None));
-        assert!(!two(Binary::Div, (9, 6), (12, 7), None));
-        assert!(!two(Binary::Rem, (9, 6), (16, 8), None));
-        assert!(!two(Binary::Div, (9, 6), (9, 7), None));
-        assert!(two(Binary::Div, (0, 6), (0, 7), None));
-        assert!(two(Binary::CeilDiv, (12, 6), (16, 8), None));
-        assert!(!two(Binary::CeilDiv, (12, 6), (17, 8), None));
-        assert!(!two(Binary::Div, (9, 6), (10, 5), None));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::ir::{CounterId, Program};
 
 use super::agents::{agents_of, warps_at};
 use super::counters::only_grow;
-use super::follows_place::FollowsPlace;
+use super::divisors::Divisors;
 use super::footprint::{Layout, layouts};
 use super::global::GlobalMatrices;
 use super::open::SnapshotFacts;
@@ -89,8 +89,8 @@ pub(super) struct Spec {
     pub(super) phases_matter: Vec<bool>,
     /// For each agent, the operations on counters that it may come to (`users.rs`).
     pub(super) counter_operations: Vec<Vec<(CounterId, u32)>>,
-    /// The variables that may depend on the place of the CTA, where this matters.
-    pub(super) follows_place: FollowsPlace,
+    /// The divisions whose quotient decides.
+    pub(super) divisors: Divisors,
     /// The facts about the program that snapshots need, found by the first snapshot.
     pub(super) asked: OnceLock<SnapshotFacts>,
 }
@@ -160,7 +160,7 @@ impl Spec {
             elected_at,
             warps_at,
             written: written(shape),
-            follows_place: FollowsPlace::of(prog),
+            divisors: Divisors::of(prog),
             asked: OnceLock::new(),
             counter_operations: counter_operations(prog, &info),
             info,

@@ -3,8 +3,7 @@
 //! Compared runs of one kernel step together. Two runs differ by a period. Four runs differ by a period of steps and a
 //! period of outer iterations, in the order neither, steps, outer iterations, both. A number is `x` in the first run
 //! and `x + d` in another. Sums and differences propagate `d`. Every other operation must be independent of `d`, now
-//! and for any multiple of it in either direction. A remainder is, if its divisor divides each `d`, or if the dividend
-//! keeps between two multiples of a divisor that grows. A comparison is, if
+//! and for any multiple of it in either direction. A remainder is, if its divisor divides each `d`. A comparison is, if
 //! both sides change equally or move apart. A number that says where, whether or how often needs `d = 0`. For four
 //! runs, the change of the last beyond the sum of the other two is a `d` of its own. These three changes suffice for
 //! numbers that are linear in each direction.
@@ -45,18 +44,6 @@ impl Number {
     fn minus(&self, other: &Number) -> Number {
         let by = |i: usize| self.by[i].wrapping_sub(other.by[i]);
         Number { first: self.first.wrapping_sub(other.first), by: [by(0), by(1), by(2)] }
-    }
-
-    fn plus(&self, other: &Number) -> Number {
-        let by = |i: usize| self.by[i].wrapping_add(other.by[i]);
-        Number { first: self.first.wrapping_add(other.first), by: [by(0), by(1), by(2)] }
-    }
-
-    /// The number without a multiple of another one. `None` on overflow.
-    fn less(&self, times: i64, other: &Number) -> Option<Number> {
-        let less = |x: i64, y: i64| x.checked_sub(times.checked_mul(y)?);
-        let by = [0, 1, 2].map(|i| less(self.by[i], other.by[i]));
-        Some(Number { first: less(self.first, other.first)?, by: [by[0]?, by[1]?, by[2]?] })
     }
 
     /// Whether the number keeps its sign, for any number of periods or for the number in the conditions.
@@ -160,9 +147,6 @@ fn operands(o: Binary, x: Number, y: Number, conditions: &mut Conditions) -> boo
         }
         Binary::Div | Binary::Rem | Binary::CeilDiv => {
             let even = y.is_constant() && (x.is_constant() || y.first != 0 && x.by.iter().all(|d| d % y.first == 0));
-            if !even && !y.is_constant() {
-                return same_quotient(o, x, y, conditions);
-            }
             if !even && y.is_constant() && y.first > 0 {
                 let by = |d: &i64| y.first / gcd(y.first, d.checked_abs().unwrap_or(1));
                 conditions.moduli.insert(x.by.iter().map(by).fold(1, lcm));
@@ -173,23 +157,6 @@ fn operands(o: Binary, x: Number, y: Number, conditions: &mut Conditions) -> boo
             x.minus(&y).keeps_its_sign(conditions)
         }
         Binary::And | Binary::Or | Binary::BitOr | Binary::BitAnd | Binary::Shl => x.is_constant() && y.is_constant(),
-    }
-}
-
-/// Whether the quotient of two numbers, of which the divisor grows, is one number for any number of periods: the dividend
-/// keeps between two multiples of the divisor. The remainder is then linear, as both numbers are.
-fn same_quotient(o: Binary, x: Number, y: Number, conditions: &mut Conditions) -> bool {
-    let up = |n: Number, by: i64| Number { first: n.first.saturating_add(by), ..n };
-    // The quotient that is rounded up is that of a larger dividend.
-    let x = if o == Binary::CeilDiv { up(x.plus(&y), -1) } else { x };
-    if y.first <= 0 || y.by.iter().any(|d| *d < 0) {
-        return false;
-    }
-    let quotient = x.first.div_euclid(y.first);
-    match (x.less(quotient, &y), x.less(quotient.saturating_add(1), &y)) {
-        // `over` is never negative, and `under` always.
-        (Some(over), Some(under)) => up(over, 1).keeps_its_sign(conditions) && under.keeps_its_sign(conditions),
-        _ => false,
     }
 }
 
