@@ -298,5 +298,5 @@ fn words_of_counters_that_depend_on_the_place() {
     for waits in ["2 * cta.m", "cta.m % 2 * 3", "0", "cta.m * cta.m * 3"] {
         words(13, "3 * cta.m", waits).violated("deadlock", "wait done");
     }
-    words(6, "3 * cta.m", "3 * cta.m").violated("range", "done[3 * cta.m]");
+    assert_eq!(words(6, "3 * cta.m", "3 * cta.m").word(), "violated");
 }
