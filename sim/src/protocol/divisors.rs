@@ -45,19 +45,15 @@ impl Divisors {
         if !asked {
             return Divisors::default();
         }
-        // A grid of one cluster has one place.
-        if prog.grid.len() != 1 {
-            read.iter().for_each(|v| found.0[*v as usize].of_place = true);
-            let placed =
-                |found: &Divisors, (v, e): &(VarId, &Expr)| !found.0[*v as usize].of_place && found.of_place(e);
-            while let Some((v, _)) = sets.iter().find(|set| placed(&found, set)) {
-                found.0[*v as usize].of_place = true;
-            }
+        read.iter().for_each(|v| found.0[*v as usize].of_place = true);
+        let placed = |found: &Divisors, (v, e): &(VarId, &Expr)| !found.0[*v as usize].of_place && found.of_place(e);
+        while let Some((v, _)) = sets.iter().find(|set| placed(&found, set)) {
+            found.0[*v as usize].of_place = true;
         }
         found
     }
 
-    /// Whether the quotient of an operator decides. `one_place` says that there is one cluster.
+    /// Whether the quotient of an operator decides. `one_place` says that the grid has one cluster, and so one place.
     pub(super) fn quotient_decides(&self, op: Binary, p: &(Expr, Expr), one_place: bool) -> bool {
         let placed = || !one_place && (self.of_place(&p.0) || self.of_place(&p.1));
         !self.0.is_empty() && self.may_change(op, p) && !placed()

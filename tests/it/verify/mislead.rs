@@ -300,3 +300,29 @@ fn words_of_counters_that_depend_on_the_place() {
     }
     assert_eq!(words(6, "3 * cta.m", "3 * cta.m").word(), "violated");
 }
+
+#[test]
+fn a_while_loop_whose_exit_a_parameter_sets_through_a_variable() {
+    // The barrier is missing in the ninth pass, and the kernel as given has six.
+    let text = "kernel t(k = 128, turns = 3)
+  let tiles = k / 16
+  grid 8   warps 2
+  global A: f16[512, k]
+  shared a: f16[64, 16]
+  role load = warp 0
+  role use = warp 1
+  all:
+    var t = 0
+    let end = 2 * turns
+    while t < end:
+      for i in 0..tiles:
+        load: load A[cta.m, i] -> a
+        barrier
+        use:
+          lds a : A[cta.m, i] -> r
+          alu fma 64 x 16 uses r
+        if t != 8: barrier
+      t += 1
+";
+    assert_ne!(kernel("m4-max", text).word(), "proved");
+}

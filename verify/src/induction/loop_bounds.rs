@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Binary, Expr, Instr, Loop, ParamId, Program, VarId, gcd};
+use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Loop, ParamId, Program, VarId, each, gcd};
 
 use crate::induction::while_loops::sets;
 
@@ -72,6 +72,29 @@ pub(crate) fn exit_parameters(prog: &Program, l: &Loop) -> Option<BTreeSet<Param
         });
     }
     (known && exits > 0).then_some(list)
+}
+
+/// Whether a parameter only counts, also through variables: what is computed from it is read only in conditions and bounds of
+/// loops.
+pub(crate) fn counts_through_variables(prog: &Program, p: ParamId) -> bool {
+    let mut of: BTreeSet<VarId> = BTreeSet::new();
+    let reads = |of: &BTreeSet<VarId>, e: &Expr| {
+        prog.parameters_of(e).contains(&p) || e.any(|x| matches!(x, Expr::Var(v) if of.contains(v)))
+    };
+    let next = |of: &BTreeSet<VarId>| {
+        prog.code.iter().find_map(|i| match i {
+            Instr::Set(v, e) if !of.contains(v) && reads(of, e) => Some(*v),
+            _ => None,
+        })
+    };
+    while let Some(v) = next(&of) {
+        of.insert(v);
+    }
+    let mut other = false;
+    for i in prog.code.iter().filter(|i| !matches!(i, Instr::Set(..))) {
+        each(prog, i, &mut |what, e| other |= what != ExprUse::Guard && reads(&of, e));
+    }
+    !other
 }
 
 /// The unit by which the bound of a loop grows, where `leaf` has the growth of expressions known at launch. `None` where

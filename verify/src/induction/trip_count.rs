@@ -422,7 +422,8 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
         // Beside a varied loop, a value that also says where or how far is part of the design, and the verdict lists it.
         // The symbols of a compiled kernel stand for any launch, and none of them is a design.
         let design = |q: ParamId| !varied.is_empty() && !counts(prog, q) && !prog.opaque_globals;
-        let fixes = |q: ParamId| !varied.contains(&q) && !design(q);
+        let only_counts = |q: ParamId| l.bound.is_none() && loop_bounds::counts_through_variables(prog, q);
+        let fixes = |q: ParamId| !varied.contains(&q) && (!design(q) || only_counts(q));
         let unvaried = of.iter().filter(|q| fixes(**q));
         let unvaried = unvaried.map(|q| &prog.symbols[*q as usize]);
         let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();
