@@ -94,31 +94,3 @@ fn read_by_operation(i: &Instr) -> Option<VarId> {
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `v0 = place; v2 = divisor; v1 = v0 / v2` on a grid of two clusters.
-    fn decides(place: Env, divisor: Expr) -> bool {
-        let quotient = (Expr::Var(0), Expr::Var(2));
-        let mut prog = Program { vars: vec![String::new(); 3], ..Program::default() };
-        prog.grid.m = 2;
-        let set = Expr::Binary(Binary::Div, Box::new(quotient.clone()));
-        prog.code = vec![Instr::Set(0, Expr::Env(place)), Instr::Set(2, divisor), Instr::Set(1, set), Instr::End];
-        Divisors::of(&prog).quotient_decides(Binary::Div, &quotient, false)
-    }
-
-    #[test]
-    fn a_quotient_of_the_place_by_a_number_that_changes_does_not_decide() {
-        assert!(decides(Env::CtaRank, Expr::Param(0)));
-        assert!(!decides(Env::ClusterM, Expr::Param(0)));
-    }
-
-    #[test]
-    fn a_number_of_the_text_does_not_change() {
-        assert!(!decides(Env::CtaRank, Expr::Const(3)));
-        // A counter does.
-        assert!(decides(Env::CtaRank, Expr::binary(Binary::Add, Expr::Var(2), Expr::Const(1))));
-    }
-}
