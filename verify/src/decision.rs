@@ -230,8 +230,7 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     let Some(of) = any_length else {
         let decided = decide(program, None);
         // Loops around the main loop whose trip counts the given values fix are one loop over jobs, where jobs are alike.
-        let nested = decided.v.outcome == Outcome::Proved && !decided.fixed.is_empty()
-            || matches!(&decided.v.outcome, Outcome::Bounded { .. });
+        let nested = decided.v.outcome == Outcome::Proved && !decided.fixed.is_empty();
         let one =
             if nested && options.engine != Engine::Search { OneLoop::of_nest(program, trips.as_ref()) } else { None };
         let (other, proved) = match one {
