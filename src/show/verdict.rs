@@ -142,8 +142,7 @@ fn varied(v: &Verification) -> Vec<String> {
     let both = v.both_outcomes();
     let both = (!both.is_empty()).then(|| format!("both outcomes of {}", both.join(", ")));
     let jobs = r.any_length.map(|line| format!("the trip count of the loop at line {line}, another one for each job"));
-    let chosen =
-        r.any_jobs.map(|line| format!("the number of jobs, which line {line} chooses at run time, and their blocks"));
+    let chosen = r.any_jobs.map(|line| format!("the number of jobs, which line {line} chooses, and their blocks"));
     let every = v.every_value();
     let every = (!every.is_empty()).then(|| format!("every value of {}", listed(every)));
     let rows =

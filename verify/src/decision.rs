@@ -202,15 +202,22 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     let trips = Trips::find(program);
     let replaced = |one: &OneLoop| !options.as_written && trips.as_ref().is_some_and(|t| known_blocks(program, t, one));
     let one_loop = if options.engine == Engine::Search { None } else { OneLoop::of(program, trips.as_ref()) };
-    if let Some(one) = one_loop.filter(|one| one.chosen.is_some() || replaced(one)) {
+    let by_one_loop = |one: &OneLoop| {
         let mut decided = decide(&one.kernel, None);
         if let Some(line) = one.chosen {
             (decided.v.any_jobs, decided.v.turns) = (Some(line), None);
         }
-        if decided.v.outcome == Outcome::Proved && holds_as_given() {
+        let proved = decided.v.outcome == Outcome::Proved && holds_as_given();
+        if proved {
             decided.v.renumbered = true;
             // Of the blocks as written.
-            decided.apart = trips.and_then(|trips| global_stores::apart_as_given(trips.given()));
+            decided.apart = trips.as_ref().and_then(|trips| global_stores::apart_as_given(trips.given()));
+        }
+        (decided, proved)
+    };
+    if let Some(one) = one_loop.filter(|one| one.chosen.is_some() || replaced(one)) {
+        let (decided, proved) = by_one_loop(&one);
+        if proved {
             return decided;
         }
         let fault = decided.v.violation.as_ref().filter(|_| one.chosen.is_none());
@@ -220,7 +227,18 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         }
     }
     let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
-    let Some(of) = any_length else { return decide(program, None) };
+    let Some(of) = any_length else {
+        let decided = decide(program, None);
+        // Loops around the main loop whose trip counts the given values fix are one loop over jobs, where jobs are alike.
+        let nested = decided.v.outcome == Outcome::Proved && !decided.fixed.is_empty();
+        let one =
+            if nested && options.engine != Engine::Search { OneLoop::of_nest(program, trips.as_ref()) } else { None };
+        let (other, proved) = match one {
+            Some(one) => by_one_loop(&one),
+            None => return decided,
+        };
+        return if proved { other } else { decided };
+    };
     let mut decided = decide(&of.kernel, Some(of.lengths));
     let v = &mut decided.v;
     (v.any_length, v.turns) = (Some(of.line), None);

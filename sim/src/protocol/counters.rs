@@ -39,7 +39,7 @@ pub(super) struct Counter {
     pub(super) value: i64,
     /// The value before the steps that are kept.
     pub(super) base: i64,
-    /// Steps that some agent may not know of yet, oldest first.
+    /// Steps that some user of the counter may not know of yet, oldest first.
     pub(super) steps: Vec<Step>,
     /// Waits that passed, and that a later step could have come before.
     pub(super) waits: Vec<PassedWait>,
@@ -92,9 +92,21 @@ pub(super) fn only_grow(prog: &Program) -> Vec<bool> {
 }
 
 impl World<'_> {
-    pub(super) fn counter_ix(&self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
-        let index = self.eval(a, &at.index)?;
-        let len = self.prog.counters[at.counter as usize].len;
+    /// The word that an operation names. In a cell, the indices of one declaration may depend on the place of the CTA if
+    /// all of them depend on it in the same way: the words of one CTA are then those of another, moved by one distance. No
+    /// rule compares the numbers of words, and each word is 0 at the start (docs/proof.md, lemma 2).
+    pub(super) fn counter_ix(&mut self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
+        let number = self.placed(a, &at.index)?;
+        let (index, len) = (number.v, self.prog.counters[at.counter as usize].len);
+        self.judge(Decision::Fixed(index));
+        if let Some(place) = &self.spec.place {
+            let (lo, hi) = place.bounds(index, number.form);
+            let form = *self.global.index_forms[at.counter as usize].get_or_insert(number.form);
+            if form != number.form || lo < 0 || hi >= len as i64 {
+                let apart = if number.form == 0 { form } else { number.form };
+                place.fixed(self.agents[a].pc, index, apart);
+            }
+        }
         if index < 0 || index >= len as i64 {
             return Err(Fault::Word { counter: at.counter, index });
         }
@@ -305,15 +317,12 @@ impl World<'_> {
         self.order.tick(row, a);
     }
 
-    /// Drops steps and waits that every running agent knows of.
+    /// Drops steps and waits that every running user of the counter knows of.
     pub(super) fn forget_known(&mut self, ix: CounterIx) {
         if self.order.is_off() {
             return;
         }
-        let live: Vec<RowId> = (0..self.spec.info.len() as AgentId)
-            .filter(|i| !self.agents[*i as AgentId].ended)
-            .map(|i| self.spec.agent_row(i))
-            .collect();
+        let live: Vec<RowId> = self.counter_users(ix).into_iter().map(|a| self.spec.agent_row(a)).collect();
         let mut c = std::mem::take(&mut self.global.counters[ix as usize]);
         let known = |e: Epoch| live.iter().all(|r| self.order.has(*r, e));
         let grows = self.spec.grows[self.counter_decl(ix) as usize];

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use crate::ir::{Binary, Domain, Env, Expr, ParamId, Program, TapeId, VarId, apply};
 
+use super::divisors::Divisors;
 use super::place::Placement;
 use super::rings::{Ring, bit, quotient};
 use super::vocabulary::{AgentId, AgentInfo, Coords, Decision, Fault, FormId, Number};
@@ -149,6 +150,7 @@ impl World<'_> {
             tape_index: Number::default(),
             decisions: self.journal.decisions(),
             quiet: None,
+            divisors: &self.spec.divisors,
             launch: false,
         }
     }
@@ -165,6 +167,7 @@ pub fn decisions_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item 
     let decisions = RefCell::default();
     let coords = Coords { id: 0, m: 0, n: 0, z: 0 };
     let who = AgentInfo { cta: 0, warp: 0, lanes: None };
+    let nothing = Divisors::default();
     let numbers = Numbers {
         prog,
         coords,
@@ -176,6 +179,7 @@ pub fn decisions_at_launch<'e>(prog: &'e Program, exprs: impl IntoIterator<Item 
         tape_index: Number::default(),
         decisions: Some(&decisions),
         quiet: None,
+        divisors: &nothing,
         launch: true,
     };
     let definitions = prog.symbols.iter().filter_map(|s| s.definition.as_ref());
@@ -200,6 +204,8 @@ struct Numbers<'a> {
     decisions: Option<&'a RefCell<Vec<Decision>>>,
     /// The operands of an operator whose result decides only in a ring, so that it is no decision by itself.
     quiet: Option<&'a (Expr, Expr)>,
+    /// The divisions whose quotient decides.
+    divisors: &'a Divisors,
     /// Nothing runs yet.
     launch: bool,
 }
@@ -212,6 +218,27 @@ impl Numbers<'_> {
     fn judge(&self, what: Decision) {
         if let Some(list) = self.decisions {
             list.borrow_mut().push(what);
+        }
+    }
+
+    fn one_place(&self) -> bool {
+        self.prog.grid.len() == 1
+    }
+
+    /// Decides a quotient by a number that a longer run may change: the quotient is one number, and the dividend keeps
+    /// between two multiples of the divisor.
+    fn judge_quotient(&self, op: Binary, x: i64, y: i64) {
+        // A quotient that is rounded up is one more than that of the number before.
+        let x = if op == Binary::CeilDiv { x.saturating_sub(1) } else { x };
+        let rest = |q: i64| Some((q, x.checked_sub(q.checked_mul(y)?)?));
+        match (y > 0).then(|| rest(x.div_euclid(y))).flatten() {
+            Some((q, rest)) => {
+                self.judge(Decision::Fixed(q));
+                self.judge(Decision::Op(Binary::Gt, y, 0));
+                self.judge(Decision::Op(Binary::Gt, rest.saturating_add(1), 0));
+                self.judge(Decision::Op(Binary::Gt, y, rest));
+            }
+            None => self.judge(Decision::Op(op, x, y)),
         }
     }
 }
@@ -263,6 +290,9 @@ impl Domain for Numbers<'_> {
             Binary::Mul if !self.launch && !p.0.is_fixed() && !p.1.is_fixed() => {
                 self.judge(Decision::Fixed(x.v));
                 self.judge(Decision::Fixed(y.v));
+            }
+            _ if self.decisions.is_some() && self.divisors.quotient_decides(op, p, self.one_place()) => {
+                self.judge_quotient(op, x.v, y.v);
             }
             _ => self.judge(Decision::Op(op, x.v, y.v)),
         }

@@ -56,6 +56,8 @@ pub(super) struct Region {
 pub(super) struct GlobalState {
     /// Words that are used as counters.
     pub(super) counters: Vec<Counter>,
+    /// For each declaration of counters, how the indices so far depend on the place of the CTA.
+    pub(super) index_forms: Vec<Option<FormId>>,
     /// Accesses to followed matrices that later accesses can conflict with, oldest first, by object.
     pub(super) regions: Vec<Vec<Region>>,
     /// The order of `atom`.
@@ -64,14 +66,15 @@ pub(super) struct GlobalState {
     pub(super) more_tiles: Vec<i64>,
 }
 
-clone_by_field!(GlobalState { counters, regions, atomics, more_tiles });
+clone_by_field!(GlobalState { counters, index_forms, regions, atomics, more_tiles });
 
 impl GlobalState {
-    /// Before the first step: this many counters and objects, and the tiles to hand out in order.
-    pub(super) fn new(counters: usize, objects: usize, more_tiles: &[i64]) -> GlobalState {
+    /// Before the first step: this many words of counters, and the tiles to hand out in order.
+    pub(super) fn new(prog: &Program, counters: usize, more_tiles: &[i64]) -> GlobalState {
         GlobalState {
             counters: vec![Counter::default(); counters],
-            regions: vec![Vec::new(); objects],
+            index_forms: vec![None; prog.counters.len()],
+            regions: vec![Vec::new(); prog.objects.len()],
             atomics: AtomicOrder::default(),
             more_tiles: more_tiles.iter().rev().copied().collect(),
         }

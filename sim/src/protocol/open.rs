@@ -17,12 +17,12 @@
 
 use std::sync::Arc;
 
-use crate::ir::{BarrierCta, Executors, Instr, Op, Phase, Program};
+use crate::ir::{Instr, Op, Phase, Program};
 
 use super::mbarrier::{Signal, Wait};
-use super::op::{BarrierUse, instruction};
 use super::order::{Access, Epoch, RowId};
 use super::snapshot::{Entry, Family, PARTS, Snapshot};
+use super::users::barrier_users;
 use super::vocabulary::{AgentId, MbarIx};
 use super::world::World;
 
@@ -58,40 +58,6 @@ impl SnapshotFacts {
         let numbers_phases = world.prog.code.iter().any(by_number);
         SnapshotFacts { barrier_users: barrier_users(world), windows: windows.into(), numbers_phases }
     }
-}
-
-fn barrier_users(world: &World<'_>) -> Vec<Vec<AgentId>> {
-    let prog = world.prog;
-    let mut users: Vec<Vec<AgentId>> = vec![Vec::new(); world.mbars.len()];
-    for (a, who) in (0..).zip(world.spec.info.iter()) {
-        let mut pc = 0;
-        while let Some(i) = prog.code.get(pc) {
-            pc += 1;
-            let named = |head: &Executors| match head {
-                // A CTA that is not a constant of the text may be any CTA.
-                Executors::Cta(e) => e.constant().is_none_or(|cta| cta == who.cta as i64),
-                head => world.among(a, head).unwrap_or(true),
-            };
-            match i {
-                Instr::Only(head, to) if !named(head) => pc = *to as usize,
-                Instr::Op { op, .. } => instruction(op, |i| {
-                    for BarrierUse { bar, everywhere, .. } in i.barriers() {
-                        let all = everywhere || bar.at != BarrierCta::Own;
-                        let ctas = if all { 0..prog.cluster } else { who.cta..who.cta + 1 };
-                        let stages = 0..prog.mbars[bar.bar as usize].stages;
-                        for (cta, stage) in ctas.flat_map(|cta| stages.clone().map(move |stage| (cta, stage))) {
-                            let list = &mut users[world.mbar_ix(bar.bar, stage, cta) as usize];
-                            if list.last() != Some(&a) {
-                                list.push(a);
-                            }
-                        }
-                    }
-                }),
-                _ => {}
-            }
-        }
-    }
-    users
 }
 
 /// For each component, the clocks that a state names outside of rows, in order, and the newest clock that a row can

@@ -162,7 +162,11 @@ impl World<'_> {
         let forms =
             |w: &World<'_>| w.agents.all_forms().iter().chain(w.memory.word_forms()).copied().collect::<Vec<_>>();
         let (a, b) = (forms(self), forms(other));
-        a.len() == b.len() && self.spec.place.as_ref().is_none_or(|place| place.alike(a.iter().zip(&b)))
+        let indices = || self.global.index_forms.iter().zip(&other.global.index_forms);
+        let all = || a.iter().zip(&b).chain(indices().filter_map(|(x, y)| x.as_ref().zip(y.as_ref())));
+        a.len() == b.len()
+            && indices().all(|(x, y)| x.is_some() == y.is_some())
+            && self.spec.place.as_ref().is_none_or(|place| place.alike(all()))
     }
 
     /// The state, without the fields that only reports use.

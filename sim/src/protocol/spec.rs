@@ -3,10 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::fences::{Cover, Fences, Level};
-use crate::ir::Program;
+use crate::ir::{CounterId, Program};
 
 use super::agents::{agents_of, warps_at};
 use super::counters::only_grow;
+use super::divisors::Divisors;
 use super::footprint::{Layout, layouts};
 use super::global::GlobalMatrices;
 use super::open::SnapshotFacts;
@@ -14,6 +15,7 @@ use super::place::Placement;
 use super::rendezvous::Rendezvous;
 use super::setup::{self, elected_code, groups_asked, streams_used, written};
 use super::stream::KINDS;
+use super::users::counter_operations;
 use super::vocabulary::{AgentId, AgentInfo, MbarIx};
 
 /// The rules that differ between vendors, and the strictness of fences.
@@ -85,6 +87,10 @@ pub(super) struct Spec {
     pub(super) written: Vec<bool>,
     /// For each declaration of barriers, whether some outcome depends on the phase of an arrival.
     pub(super) phases_matter: Vec<bool>,
+    /// For each agent, the operations on counters that it may come to (`users.rs`).
+    pub(super) counter_operations: Vec<Vec<(CounterId, u32)>>,
+    /// The divisions whose quotient decides.
+    pub(super) divisors: Divisors,
     /// The facts about the program that snapshots need, found by the first snapshot.
     pub(super) asked: OnceLock<SnapshotFacts>,
 }
@@ -154,7 +160,9 @@ impl Spec {
             elected_at,
             warps_at,
             written: written(shape),
+            divisors: Divisors::of(prog),
             asked: OnceLock::new(),
+            counter_operations: counter_operations(prog, &info),
             info,
         }
     }

@@ -112,7 +112,7 @@ impl<'p> World<'p> {
             registers: vec![Registers::of(prog); prog.cluster as usize],
             flights: Flights::default(),
             order,
-            global: GlobalState::new(spec.counters, prog.objects.len(), more_tiles),
+            global: GlobalState::new(prog, spec.counters, more_tiles),
             rings: Rings::default(),
             journal: Journal::default(),
             results: Results::default(),

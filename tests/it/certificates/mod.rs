@@ -122,11 +122,10 @@ fn a_kernel_with_a_stage_and_a_phase_has_a_certificate_as_it_is_written() {
 fn what_is_not_proved_has_no_certificate() {
     let dir = TempDir::new();
     let file = dir.file("c.json");
-    for (name, status) in [("museum/m01_leader_only_arrive/bug", Status::Holds), ("global/streamk", Status::Holds)] {
-        let said = warpline(&["verify", name, "--quiet", "--no-suggestion", "--certificate", &file]);
-        assert_eq!(said.status, status, "{name}");
-        assert!(said.err.contains("no certificate was written: the verdict is not PROVED"), "{}", said.err);
-    }
+    let name = "museum/m01_leader_only_arrive/bug";
+    let said = warpline(&["verify", name, "--quiet", "--no-suggestion", "--certificate", &file]);
+    assert_eq!(said.status, Status::Holds);
+    assert!(said.err.contains("no certificate was written: the verdict is not PROVED"), "{}", said.err);
     assert!(dir.names().is_empty());
     let several = warpline(&["verify", "metal", "--certificate", &file]);
     assert_eq!(several.status, Status::BadInput);

@@ -255,3 +255,74 @@ fn a_trip_count_that_is_not_varied_is_not_called_decided() {
         assert!(varied || v.word() == "bounded" && v.json["trip_counts"].is_null(), "{count}: {:#}", v.json);
     }
 }
+
+#[test]
+fn a_quotient_by_the_number_of_steps() {
+    // The dividend keeps between two multiples of the divisor, whatever the number of steps is.
+    for guard in ["(i + tiles) / tiles == 1", "(i + 3 * tiles) % tiles < tiles", "(tiles + i) / tiles > 0"] {
+        buffer(&format!("if {guard}: barrier")).proved();
+    }
+    // It passes a multiple in long runs only, or late in them, or in some CTAs.
+    for guard in [
+        "(tiles + 60) / tiles != 1",
+        "i / (tiles - i) < 20",
+        "(3 * tiles + 12 * cta.m) / tiles != 4",
+        "(3 * tiles - 2 * cta.m) / tiles > 0",
+        "(tiles + i) / tiles * 90 >= tiles",
+        "(i + 80) / tiles > 0",
+    ] {
+        let v = buffer(&format!("if {guard}: barrier"));
+        assert_ne!(v.word(), "proved", "{guard}");
+    }
+}
+
+/// Two warps of each CTA meet in a word of a counter.
+fn words(len: u32, adds: &str, waits: &str) -> super::Verdict {
+    let text = format!(
+        "kernel t(n = 3)
+  grid 3   warps 2
+  global done: counter[{len}]
+  warp 0: elect: red.add done[{adds}], 1 release gpu
+  warp 1: elect: wait done[{waits}] >= 1 acquire gpu
+"
+    );
+    kernel("h200", &text)
+}
+
+#[test]
+fn words_of_counters_that_depend_on_the_place() {
+    let v = words(9, "3 * cta.m", "cta.m + 2 * cta.m");
+    v.proved();
+    assert_eq!(v.json["classes"], serde_json::json!(["all CTAs alike"]));
+    // In CTA 0 all of these are word 0.
+    for waits in ["2 * cta.m", "cta.m % 2 * 3", "0", "cta.m * cta.m * 3"] {
+        words(13, "3 * cta.m", waits).violated("deadlock", "wait done");
+    }
+    assert_eq!(words(6, "3 * cta.m", "3 * cta.m").word(), "violated");
+}
+
+#[test]
+fn a_while_loop_whose_exit_a_parameter_sets_through_a_variable() {
+    // The barrier is missing in the ninth pass, and the kernel as given has six.
+    let text = "kernel t(k = 128, turns = 3)
+  let tiles = k / 16
+  grid 8   warps 2
+  global A: f16[512, k]
+  shared a: f16[64, 16]
+  role load = warp 0
+  role use = warp 1
+  all:
+    var t = 0
+    let end = 2 * turns
+    while t < end:
+      for i in 0..tiles:
+        load: load A[cta.m, i] -> a
+        barrier
+        use:
+          lds a : A[cta.m, i] -> r
+          alu fma 64 x 16 uses r
+        if t != 8: barrier
+      t += 1
+";
+    assert_ne!(kernel("m4-max", text).word(), "proved");
+}

@@ -13,6 +13,7 @@ use crate::execution::canonical::Landing;
 use crate::induction::carry_over::{Failure, OTHER_GRID, Region};
 use crate::induction::grid_size::size_reads;
 use crate::induction::jobs::{any_length::Lengths, closure};
+use crate::induction::loop_bounds;
 use crate::induction::loop_counter::grown;
 use crate::prove::Stop;
 use crate::{
@@ -388,8 +389,10 @@ fn around(run: &ClassRun<'_>, at: AtTrips<'_>) -> Option<String> {
                     "the loop at line {line} runs over tiles that are handed out, here as many as given"
                 ));
             }
-            // A trip count that a symbol sets is varied, or the verdict states its value.
-            if l.bound.as_ref().is_none_or(|b| b.is_launch_constant() && b.constant().is_none()) {
+            // A trip count that a symbol sets is varied, or the verdict states its value. So is that of a `while` loop whose
+            // exits follow from symbols.
+            let stated = || !short.opaque_globals && loop_bounds::exit_parameters(&short, l).is_some();
+            if l.bound.as_ref().map_or_else(|| !stated(), |b| b.is_launch_constant() && b.constant().is_none()) {
                 return Some(format!(
                     "the loop at line {line} around the main loop is checked with its given trip count only"
                 ));

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Binary, Expr, Instr, Loop, ParamId, Program, VarId, gcd};
+use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Loop, ParamId, Program, VarId, each, gcd};
 
 use crate::induction::while_loops::sets;
 
@@ -51,6 +51,50 @@ pub(crate) fn parameters(prog: &Program, l: &Loop) -> BTreeSet<ParamId> {
     let mut through = Through::of(prog);
     through.visit(bound, l.head, &mut |e| list.extend(prog.parameters_of(e)));
     list
+}
+
+/// The parameters that decide how often a loop without a bound runs, where nothing else does: its exits read only values
+/// known at launch, the place of the agent, and variables computed from these. `None` where they read anything else, or
+/// where the loop has no exit.
+pub(crate) fn exit_parameters(prog: &Program, l: &Loop) -> Option<BTreeSet<ParamId>> {
+    let (mut list, mut known, mut exits) = (BTreeSet::new(), true, 0);
+    let mut through = Through::of(prog);
+    for pc in l.head..l.end {
+        let Instr::Unless(test, to) = &prog.code[pc as usize] else { continue };
+        if (l.head..l.end).contains(to) {
+            continue;
+        }
+        exits += 1;
+        through.visit(test, pc, &mut |e| {
+            list.extend(prog.parameters_of(e));
+            let read = |i: &Instr| matches!((i, e), (Instr::Op { .. }, Expr::Var(v)) if sets(i) == Some(*v));
+            known &= !matches!(e, Expr::Tape(..)) && !prog.code.iter().any(read);
+        });
+    }
+    (known && exits > 0).then_some(list)
+}
+
+/// Whether a parameter only counts, also through variables: what is computed from it is read only in conditions and bounds of
+/// loops.
+pub(crate) fn counts_through_variables(prog: &Program, p: ParamId) -> bool {
+    let mut of: BTreeSet<VarId> = BTreeSet::new();
+    let reads = |of: &BTreeSet<VarId>, e: &Expr| {
+        prog.parameters_of(e).contains(&p) || e.any(|x| matches!(x, Expr::Var(v) if of.contains(v)))
+    };
+    let next = |of: &BTreeSet<VarId>| {
+        prog.code.iter().find_map(|i| match i {
+            Instr::Set(v, e) if !of.contains(v) && reads(of, e) => Some(*v),
+            _ => None,
+        })
+    };
+    while let Some(v) = next(&of) {
+        of.insert(v);
+    }
+    let mut other = false;
+    for i in prog.code.iter().filter(|i| !matches!(i, Instr::Set(..))) {
+        each(prog, i, &mut |what, e| other |= what != ExprUse::Guard && reads(&of, e));
+    }
+    !other
 }
 
 /// The unit by which the bound of a loop grows, where `leaf` has the growth of expressions known at launch. `None` where

@@ -126,21 +126,23 @@ pub(crate) fn repeats(shorter: Job<'_>, job: Job<'_>) -> Option<(i64, i64)> {
         // The loop has no operation, so every iteration is like any other.
         return Some((0, steps.iter().copied().fold(1, lcm)));
     }
-    // Well before the end, and as near the middle as that allows.
-    let middle = marks.len() / 2;
-    let states = states(shorter, job, first, &marks[..(middle + 1).min(marks.len())])?;
+    let last = marks.len() / 2;
+    let states = states(shorter, job, first, &marks[..(last + 1).min(marks.len())])?;
     let like = |i: usize, p: usize| match (states.get(i)?, states.get(i + p)?) {
         (Some(a), Some(b)) if marks[i].1 == marks[i + p].1 => Some(shift_invariance::states(&[a, b])),
         _ => Some(false),
     };
     // Iterations between marks: more than marks where nothing is done in some.
     let long = |i: usize, p: usize| marks[i + p].0 - marks[i].0;
-    let twice = |p: &usize| {
-        long(middle - p, *p) == long(middle - 2 * p, *p)
-            && like(middle - p, *p) == Some(true)
-            && like(middle - 2 * p, *p) == Some(true)
+    let twice = |middle: usize, p: usize| {
+        long(middle - p, p) == long(middle - 2 * p, p)
+            && like(middle - p, p) == Some(true)
+            && like(middle - 2 * p, p) == Some(true)
     };
-    let marked = (1..=middle / 2).find(twice)?;
+    // Well before the end, and as near the middle as that allows. Where CTAs share out the steps of a tile, others may
+    // start another part just there.
+    let before = |middle: usize| (1..=middle / 2).find(|p| twice(middle, *p)).map(|p| (middle, p));
+    let (middle, marked) = [last, 3 * marks.len() / 8].into_iter().find_map(before)?;
     let period = long(middle - marked, marked);
     let mut first = middle - marked;
     while first > 0 && long(first - 1, marked) == period && like(first - 1, marked) == Some(true) {

@@ -35,6 +35,9 @@ const LARGEST_GAP: i64 = 48;
 /// Number of periods in which a refused trip count must begin to be refused for ever.
 const FEW_PERIODS: i64 = 4;
 
+/// Largest step of a parameter that is searched for values between two trip counts.
+const LONGEST_STEP: i64 = 1024;
+
 /// Values of a symbol: `zero + n * step`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
@@ -72,7 +75,10 @@ impl Trips {
         let symbolic = &while_loops::counted(symbolic);
         let all = 0..symbolic.symbols.len() as ParamId;
         let roots: Vec<ParamId> = all.filter(|p| symbolic.symbols[*p as usize].definition.is_none()).collect();
-        let inner = roots.iter().find_map(|p| Trips::by(symbolic, *p, true));
+        // Where a `while` loop deals out steps of tiles by a division, the divisor sets the length of a tile.
+        let divisors = roots.iter().filter(|p| while_loops::deals_out_by(symbolic, **p));
+        let tiles = divisors.filter_map(|p| Trips::by(symbolic, *p, true)).find(|trips| trips.refuses_parts(symbolic));
+        let inner = tiles.or_else(|| roots.iter().find_map(|p| Trips::by(symbolic, *p, true)));
         inner.or_else(|| roots.iter().find_map(|p| Trips::by(symbolic, *p, false)))
     }
 
@@ -134,6 +140,12 @@ impl Trips {
         }
         let step = gap * self.step;
         Trips { step, bound: self.value.div_euclid(step), refuses_others: self.step == 1, ..self }
+    }
+
+    /// Whether the kernel refuses all values of the parameter between two trip counts, next to the given value.
+    fn refuses_parts(&self, symbolic: &Program) -> bool {
+        let refused = |by: i64| symbolic.with(&[(self.name.as_str(), self.value + by)]).is_none();
+        self.step <= LONGEST_STEP && (1..self.step).all(refused)
     }
 
     /// The parameter that sets the trip count of the outer loop, and the number by which the loop's bound divides it.
@@ -399,16 +411,19 @@ fn other(prog: &Program, p: ParamId) -> Option<Outer> {
 pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, String)> {
     let mut list = Vec::new();
     for l in &prog.loops {
-        let Some(bound) = &l.bound else { continue };
         // A `let` that is itself varied hides the parameters in its definition.
-        if matches!(bound, Expr::Param(q) if varied.contains(q)) {
+        if matches!(&l.bound, Some(Expr::Param(q)) if varied.contains(q)) {
             continue;
         }
-        let of = loop_bounds::parameters(prog, l);
+        let of = match l.bound {
+            Some(_) => loop_bounds::parameters(prog, l),
+            None => loop_bounds::exit_parameters(prog, l).unwrap_or_default(),
+        };
         // Beside a varied loop, a value that also says where or how far is part of the design, and the verdict lists it.
         // The symbols of a compiled kernel stand for any launch, and none of them is a design.
         let design = |q: ParamId| !varied.is_empty() && !counts(prog, q) && !prog.opaque_globals;
-        let fixes = |q: ParamId| !varied.contains(&q) && !design(q);
+        let only_counts = |q: ParamId| l.bound.is_none() && loop_bounds::counts_through_variables(prog, q);
+        let fixes = |q: ParamId| !varied.contains(&q) && (!design(q) || only_counts(q));
         let unvaried = of.iter().filter(|q| fixes(**q));
         let unvaried = unvaried.map(|q| &prog.symbols[*q as usize]);
         let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();

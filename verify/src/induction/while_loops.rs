@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use warpline_sim::ir::{Binary, CounterAct, Expr, Instr, Loop, Op, Program, VarId, each};
+use warpline_sim::ir::{Binary, CounterAct, Expr, Instr, Loop, Op, ParamId, Program, VarId, each};
+
+use crate::induction::loop_bounds;
 
 /// The kernel with an index and a bound for each counting `while` loop.
 pub(crate) fn counted(prog: &Program) -> Program {
@@ -106,6 +108,25 @@ pub(crate) fn lives_behind(prog: &Program, end: usize, var: VarId) -> bool {
         let next = (to..prog.code.len()).find(|&pc| reads_variable(prog, pc, var) || sets(&prog.code[pc]) == Some(var));
         next.is_some_and(|pc| reads_variable(prog, pc, var))
     })
+}
+
+/// Whether the exit of a `while` loop depends on a parameter, and the code divides by a number that depends on it.
+pub(crate) fn deals_out_by(prog: &Program, p: ParamId) -> bool {
+    let exits = |l: &Loop| loop_bounds::exit_parameters(prog, l).is_some_and(|of| of.contains(&p));
+    if !prog.loops.iter().any(|l| l.var.is_none() && l.bound.is_none() && l.passed.is_none() && exits(l)) {
+        return false;
+    }
+    let mut divides = false;
+    for i in &prog.code {
+        each(prog, i, &mut |_, e| {
+            e.visit(&mut |x| {
+                if let Expr::Binary(Binary::Div | Binary::Rem | Binary::CeilDiv, pair) = x {
+                    divides |= prog.parameters_of(&pair.1).contains(&p);
+                }
+            });
+        });
+    }
+    divides
 }
 
 /// The variable that an instruction sets.

@@ -40,8 +40,8 @@ pub(super) struct Nest {
 
 impl Nest {
     /// The loops and conditions around the body of a job, from the outermost loop to the last one that reads a value known
-    /// only at run time.
-    pub(super) fn of(prog: &Program, over: &Loop) -> Option<Nest> {
+    /// only at run time, and as many loops inside as `more` says.
+    pub(super) fn of(prog: &Program, over: &Loop, mut more: usize) -> Option<Nest> {
         let (mut levels, mut values, mut chosen) = (Vec::new(), BTreeMap::new(), None);
         let value = |values: &BTreeMap<VarId, Expr>, e: &Expr| Some(replaced(e, values)).filter(levels_only);
         let mut pc = first_set(prog, over)?;
@@ -54,7 +54,8 @@ impl Nest {
                     x => is_tape(x),
                 })
             };
-            if pc > over.head as usize && !(pc..end).any(chooses) {
+            let within = pc > over.head as usize && !(pc..end).any(chooses);
+            if within && more == 0 {
                 break;
             }
             chosen = chosen.or_else(|| chooses(pc).then(|| prog.site(pc as Pc).line));
@@ -84,6 +85,7 @@ impl Nest {
                         indices += 1;
                         levels.push(Level::Loop { first, bound: value(&values, &ends.1)?, step: p.1.clone() });
                         end = next;
+                        more -= within as usize;
                     }
                     None if *to as usize == end => levels.push(Level::Test(value(&values, test)?)),
                     None => return None,

@@ -43,10 +43,25 @@ impl OneLoop {
     /// `None` where a job's number does more than name blocks. Also `None` where no value known only at run time chooses
     /// jobs, and no block is a quotient or remainder of its job. `trips` is what the kernel is varied by.
     pub(crate) fn of(prog: &Program, trips: Option<&Trips>) -> Option<OneLoop> {
+        if limits::run_time(prog).is_none() {
+            return OneLoop::with(prog, trips, as_written(prog)?);
+        }
+        // A loop inside, over the columns of a block of rows, may be one over jobs, too.
+        [1, 0].into_iter().find_map(|more| OneLoop::with(prog, trips, chosen(prog, more)?))
+    }
+
+    /// The same where loops around the body have bounds that are known at launch: three loops, or two.
+    pub(crate) fn of_nest(prog: &Program, trips: Option<&Trips>) -> Option<OneLoop> {
+        if limits::run_time(prog).is_some() {
+            return None;
+        }
+        [2, 1].into_iter().find_map(|more| OneLoop::with(prog, trips, nested(prog, more)?))
+    }
+
+    fn with(prog: &Program, trips: Option<&Trips>, nests: Vec<Nest>) -> Option<OneLoop> {
         if prog.hands_out() || prog.cooperative || !prog.counters.is_empty() || prog.opaque_globals {
             return None;
         }
-        let nests = nests(prog)?;
         let first = nests.first()?;
         let (start, step) = first_and_step(prog, &first.levels)?;
         // Loops inside the body or elsewhere.
@@ -98,19 +113,40 @@ fn depends_on(prog: &Program, symbol: ParamId) -> bool {
     reads || numbers.into_iter().any(depends)
 }
 
-/// The loops over jobs of all roles.
-fn nests(prog: &Program) -> Option<Vec<Nest>> {
-    let outermost = |l: &&Loop| !prog.loops.iter().any(|o| o.head < l.head && l.end < o.end);
-    let outer = prog.loops.iter().filter(outermost);
-    if limits::run_time(prog).is_none() {
-        let all: Vec<Nest> = outer.filter_map(|l| Some(Nest::of(prog, l)?.with_inner(prog))).collect();
-        let like = all.iter().find(|nest| block_names::has_quotients(prog, nest))?.levels.clone();
-        return Some(all.into_iter().filter(|nest| nest.levels == like).collect());
-    }
+/// The outermost loops.
+fn outermost(prog: &Program) -> impl Iterator<Item = &Loop> {
+    let inside = |l: &Loop| prog.loops.iter().any(|o| o.head < l.head && l.end < o.end);
+    prog.loops.iter().filter(move |l| !inside(l))
+}
+
+/// The loops over jobs of all roles, which stay as written.
+fn as_written(prog: &Program) -> Option<Vec<Nest>> {
+    let all: Vec<Nest> = outermost(prog).filter_map(|l| Some(Nest::of(prog, l, 0)?.with_inner(prog))).collect();
+    let like = all.iter().find(|nest| block_names::has_quotients(prog, nest))?.levels.clone();
+    Some(all.into_iter().filter(|nest| nest.levels == like).collect())
+}
+
+/// The loops over jobs that values known only at run time choose, of all roles, and `more` loops inside.
+fn chosen(prog: &Program, more: usize) -> Option<Vec<Nest>> {
     let chosen = |l: &&Loop| (l.head..l.end).any(|pc| reads(prog, pc as usize, is_tape));
-    let nests: Vec<Nest> = outer.filter(chosen).map(|l| Nest::of(prog, l)).collect::<Option<_>>()?;
+    let nests: Vec<Nest> = outermost(prog).filter(chosen).map(|l| Nest::of(prog, l, more)).collect::<Option<_>>()?;
     let first = nests.first()?;
     (first.chosen.is_some() && nests.iter().all(|nest| nest.levels == first.levels)).then_some(nests)
+}
+
+/// Loops over jobs with `more` loops inside, of all roles.
+fn nested(prog: &Program, more: usize) -> Option<Vec<Nest>> {
+    let nest = |l: &Loop| {
+        let mut nest = Nest::of(prog, l, more)?;
+        nest.chosen = Some(prog.site(l.head).line);
+        Some(nest)
+    };
+    let nests: Vec<Nest> = outermost(prog).filter_map(nest).collect();
+    let first = nests.first()?;
+    // Of the other loops, none is around another one.
+    let others = outermost(prog).filter(|l| nests.iter().all(|nest| nest.over.head != l.head));
+    let plain = |o: &Loop| !prog.loops.iter().any(|l| o.head < l.head && l.end < o.end);
+    (others.into_iter().all(plain) && nests.iter().all(|nest| nest.levels == first.levels)).then_some(nests)
 }
 
 /// Makes the loop over jobs in the place of the nest.
