@@ -46,9 +46,16 @@ fn kinds(c: &Certificate) -> Vec<&'static str> {
     c.cells.iter().map(kind).collect()
 }
 
+/// Scenarios whose proofs the checker does not follow: the bound of a loop reads variables, and the insertion is a part of
+/// its growth (docs/certificates.md).
+const WITHOUT: [&str; 1] = ["global/streamk"];
+
 #[test]
 fn every_proof_of_a_scenario_is_rechecked() {
     let of = |name: &str| {
+        if WITHOUT.contains(&name) {
+            return None;
+        }
         let text = written(&[name])?;
         let c = read(&text).unwrap();
         let again = serde_json::to_string_pretty(&c).unwrap() + "\n";
@@ -126,6 +133,10 @@ fn what_is_not_proved_has_no_certificate() {
     let said = warpline(&["verify", name, "--quiet", "--no-suggestion", "--certificate", &file]);
     assert_eq!(said.status, Status::Holds);
     assert!(said.err.contains("no certificate was written: the verdict is not PROVED"), "{}", said.err);
+    // What the checker does not follow is said, and no file is left.
+    let said = warpline(&["verify", WITHOUT[0], "--quiet", "--no-suggestion", "--certificate", &file]);
+    assert_eq!(said.status, Status::GaveUp);
+    assert!(said.err.contains("no certificate was written: "), "{}", said.err);
     assert!(dir.names().is_empty());
     let several = warpline(&["verify", "metal", "--certificate", &file]);
     assert_eq!(several.status, Status::BadInput);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   trip_count          which symbols set trip counts, and the kernel at any other one
+//!     slope               how much a number grows with a symbol
 //!   while_loops, running_counters, pipeline_states, refined_indices    normal forms of loops and indices
 //!   carry_over          the period, where it begins, and what ends a region
 //!   self_composition    a run beside the same run with one period more: lemma 5
@@ -41,6 +42,7 @@ pub(crate) mod running_counters;
 pub(crate) mod self_composition;
 pub(crate) mod sequential_loops;
 pub(crate) mod shift_invariance;
+mod slope;
 pub(crate) mod trip_count;
 pub(crate) mod uneven_jobs;
 pub(crate) mod while_loops;
