@@ -35,7 +35,7 @@ fn fixme_the_wrong_half_of_a_partial_sum_is_proved() {
     let sends = "sts acc.cols(1 - cta, 2)";
     assert_eq!(right.text.matches(sends).count(), 1);
     let dir = TempDir::new();
-    let file = dir.write("half.pipe", &right.text.replace(sends, "sts acc.cols(cta, 2)"));
+    let file = dir.write("half.pipe", right.text.replace(sends, "sts acc.cols(cta, 2)"));
     let json = verify(&[&file, "--machine", "h200", "--no-suggestion"]).json;
     assert_eq!(json["verdict"], "proved");
 }
