@@ -34,6 +34,8 @@ pub(super) struct Sum {
     product: [i64; 2],
     /// The first row and column of the product that the sum is a part of.
     at: [i64; 2],
+    /// The first row and column of the product in the register that it was added to.
+    corner: [i64; 2],
     /// Whether the sum was read back from memory where another agent may have put it: shared memory, of this CTA or of
     /// another, or global memory. A sum that it is added to has its blocks too.
     partial: bool,
@@ -133,6 +135,12 @@ impl Sum {
     pub(super) fn kind(&self) -> [u64; 2] {
         [self.granule as u64, (self.dim.0 as u64) << 8 | self.dim.1 as u64]
     }
+
+    /// Whether both are sums of one product.
+    fn is_of_product(&self, other: &Sum) -> bool {
+        let of = |s: &Sum| (s.granule, s.dim, s.product, s.at);
+        self.granule > 0 && of(self) == of(other)
+    }
 }
 
 impl World<'_> {
@@ -220,6 +228,7 @@ impl World<'_> {
                     dim: r.dim,
                     product: r.product,
                     at: r.at,
+                    corner: [acc.rows.0, acc.cols.0],
                     partial: false,
                 };
             }

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::code::Code;
 use crate::ir::ObjId;
 use crate::protocol::footprint::Footprint;
 use crate::protocol::vocabulary::AgentId;
@@ -47,5 +48,30 @@ impl World<'_> {
                 self.memory.coverage.partial_sums.push(sum);
             }
         }
+    }
+
+    /// Holds a sum that another agent put into memory to being added to its own rows and columns of the product. Sums in other registers, or of other products, are not compared.
+    pub(in crate::protocol) fn check_places(&mut self, a: AgentId, pc: u32, reads: &[Footprint], writes: &[Footprint]) {
+        let sum_of = |f: &Footprint| self.each_piece(a, f).next().map(|p| &self.memory.coverage.sums[p]);
+        let moved = reads.iter().find_map(|f| {
+            let (key, part) = (self.held(a, f)?, sum_of(f).filter(|s| s.partial)?);
+            let shift = key.shift.map(i64::from);
+            let from = [(f.rows.0 + shift[0], f.rows.1 + shift[0]), (f.cols.0 + shift[1], f.cols.1 + shift[1])];
+            writes.iter().filter(|g| g.obj == key.obj).find_map(|g| {
+                let own = sum_of(g).filter(|own| own.is_of_product(part))?;
+                let to = [g.rows, g.cols];
+                let away = |i: usize| {
+                    let by = part.corner[i] - own.corner[i];
+                    from[i].1 - by <= to[i].0 || to[i].1 <= from[i].0 - by
+                };
+                (away(0) || away(1)).then(|| (g.obj, from.map(|x| x.0), to.map(|x| x.0)))
+            })
+        });
+        let Some((obj, from, to)) = moved else { return };
+        let message = format!(
+            "adds the sum at row {}, column {} of {} to row {}, column {}: another part of the product",
+            from[0], from[1], self.prog.objects[obj as usize].name, to[0], to[1]
+        );
+        self.find(Code::SumBlocks, a, pc, message, None);
     }
 }

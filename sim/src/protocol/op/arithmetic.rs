@@ -34,9 +34,12 @@ impl Instruction for Alu<'_> {
             let f = w.footprint(a, p, 0)?;
             w.ready(a, &f)?;
             written.push(f);
+        }
+        w.check_places(a, pc, &read, &written);
+        for (p, f) in self.writes.iter().zip(&written) {
             let x = w.own_access(a, pc);
             let key = TileKey { obj: p.obj, at: [w.member(a), 0], shift: [0, 0], forms: [0; 2] };
-            w.check_write(a, w.spec.agent_row(a), &f, x, Some(key));
+            w.check_write(a, w.spec.agent_row(a), f, x, Some(key));
         }
         w.add_sums(a, &read, &written);
         let count = w.eval(a, self.count)?;
