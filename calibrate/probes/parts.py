@@ -44,21 +44,7 @@ def build(data, ptxas, folder):
 
 def run(folder, times, log):
     import cupy
-    import numpy
-
-    pool = {}
-
-    def array(i, shape, dtype):
-        halves = int(numpy.prod(shape)) * (2 if dtype in ("float32", "int32") else 1)
-        if i not in pool or pool[i].size < halves:
-            pool[i] = None
-            pool[i] = cupy.random.standard_normal(halves, dtype=cupy.float32).astype(cupy.float16)
-        return pool[i]
-
-    def value(i, a):
-        if isinstance(a, dict):
-            return array(i, a["ptr"], a["dtype"])
-        return numpy.uint64(0) if a is None else numpy.float32(a) if isinstance(a, float) else numpy.int32(a)
+    from stalls import value
 
     with open(log, "w") as out:
         for row in json.load(open(f"{folder}/rows.json")):

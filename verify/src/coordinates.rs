@@ -30,13 +30,13 @@ impl Digit {
     /// `x / c`. A quotient of a quotient is one by the product.
     pub(crate) fn quotient(x: Form, c: i64) -> Digit {
         let terms: Vec<(&Digit, &i64)> = x.terms.iter().collect();
-        match terms[..] {
-            [(Digit::Quotient(inner, by), 1)] if x.constant == 0 => match by.checked_mul(c) {
-                Some(all) => Digit::Quotient(inner.clone(), all),
-                None => Digit::Quotient(Box::new(x), c),
-            },
-            _ => Digit::Quotient(Box::new(x), c),
+        if let [(Digit::Quotient(inner, by), 1)] = terms[..]
+            && x.constant == 0
+            && let Some(all) = by.checked_mul(c)
+        {
+            return Digit::Quotient(inner.clone(), all);
         }
+        Digit::Quotient(Box::new(x), c)
     }
 }
 

@@ -231,13 +231,11 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         let decided = decide(program, None);
         // Loops around the main loop whose trip counts the given values fix are one loop over jobs, where jobs are alike.
         let nested = decided.v.outcome == Outcome::Proved && !decided.fixed.is_empty();
-        let one =
-            if nested && options.engine != Engine::Search { OneLoop::of_nest(program, trips.as_ref()) } else { None };
-        let (other, proved) = match one {
-            Some(one) => by_one_loop(&one),
-            None => return decided,
-        };
-        return if proved { other } else { decided };
+        if !nested || options.engine == Engine::Search {
+            return decided;
+        }
+        let other = OneLoop::of_nest(program, trips.as_ref()).map(|one| by_one_loop(&one));
+        return other.filter(|(_, proved)| *proved).map_or(decided, |(other, _)| other);
     };
     let mut decided = decide(&of.kernel, Some(of.lengths));
     let v = &mut decided.v;

@@ -188,8 +188,8 @@ fn machine_of(target: &str) -> &'static str {
     }
 }
 
-/// The built-in machine for a kernel. A target without a suffix runs on later GPUs, too: a kernel with more shared memory
-/// than its own has is one for the first of these that has as much.
+/// The built-in machine for a kernel. A target without a suffix runs on later GPUs, too. A kernel with more shared memory
+/// than its own GPU has is one for the first later one that has as much.
 fn usual_machine(library: &mut Library, kernel: &CompiledKernel) -> Result<Machine, Error> {
     let first = machine_of(&kernel.target);
     let bytes = kernel.lifted.program.shared_bytes() as f64;

@@ -1,7 +1,8 @@
 //! Accesses behind conditions that would otherwise not be decided, such as the rows of a tile that a size cuts off.
 //!
 //! If a branch only accesses shared memory, and orders nothing that other code does, its accesses can be taken to happen
-//! always: every run has the order of the run in which all happen, with fewer accesses. So a proof holds for all outcomes.
+//! always. Every run then has the order of the run in which all happen, with fewer accesses. So a proof holds for all
+//! outcomes.
 //! A fault may be one of accesses that never happen together. It counts only if it remains without all of these accesses.
 
 use crate::symbolic::Term;
@@ -10,9 +11,10 @@ use super::merge::{Merged, MergedKind};
 use super::tree::{Effect, Fence};
 
 /// What becomes of the accesses behind a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Accesses {
     /// They happen where the condition holds.
+    #[default]
     Conditional,
     /// They happen always.
     Done,

@@ -32,7 +32,7 @@ pub(super) fn by_counts(
     if !quotients.is_empty() {
         let mut seen = FxHashSet::default();
         let mut found = Vec::new();
-        each_term(&tree, &mut |t| comparisons(&s.arena, t, &mut seen, &mut found));
+        each_term(&tree, &mut |t| made_by(&s.arena, Op::Ge, t, &mut seen, &mut found));
         for t in found {
             let by = quotients.iter().find_map(|q| q.compared(&mut s.arena, t));
             with.extend(by.map(|by| (t, by)));
@@ -62,7 +62,7 @@ fn remainders(
     let counts: Vec<(Term, Term)> =
         names.trips.iter().map(|t| (*t, stands_for.get(t).copied().unwrap_or(*t))).collect();
     let (mut seen, mut found) = (FxHashSet::default(), Vec::new());
-    each_term(tree, &mut |t| divisions(&s.arena, t, &mut seen, &mut found));
+    each_term(tree, &mut |t| made_by(&s.arena, Op::Rem, t, &mut seen, &mut found));
     let mut of = |t: Term| {
         if names.covered(&s.arena, t) {
             return None;
@@ -80,35 +80,19 @@ fn remainders(
     found.into_iter().filter_map(&mut of).collect()
 }
 
-/// The remainders in a term.
-fn divisions(a: &Arena, t: Term, seen: &mut FxHashSet<Term>, found: &mut Vec<Term>) {
+/// The terms in a term that an operator makes, each once.
+fn made_by(a: &Arena, of: Op, t: Term, seen: &mut FxHashSet<Term>, found: &mut Vec<Term>) {
     if !seen.insert(t) {
         return;
     }
     match a.node(t) {
         Node::Const(_) | Node::Atom(_) => {}
-        Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| divisions(a, *x, seen, found)),
+        Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| made_by(a, of, *x, seen, found)),
         Node::Op(op, args) => {
-            found.extend((*op == Op::Rem).then_some(t));
-            args.iter().for_each(|x| divisions(a, *x, seen, found));
+            found.extend((*op == of).then_some(t));
+            args.iter().for_each(|x| made_by(a, of, *x, seen, found));
         }
-        Node::Table(i, ..) => divisions(a, *i, seen, found),
-    }
-}
-
-/// The comparisons with zero in a term.
-fn comparisons(a: &Arena, t: Term, seen: &mut FxHashSet<Term>, found: &mut Vec<Term>) {
-    if !seen.insert(t) {
-        return;
-    }
-    match a.node(t) {
-        Node::Const(_) | Node::Atom(_) => {}
-        Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| comparisons(a, *x, seen, found)),
-        Node::Op(op, args) => {
-            found.extend((*op == Op::Ge).then_some(t));
-            args.iter().for_each(|x| comparisons(a, *x, seen, found));
-        }
-        Node::Table(i, ..) => comparisons(a, *i, seen, found),
+        Node::Table(i, ..) => made_by(a, of, *i, seen, found),
     }
 }
 

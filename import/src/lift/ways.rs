@@ -53,16 +53,10 @@ pub(super) fn lift_case(
 }
 
 /// How a program is made of the operations of all warps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Way {
     /// Comparisons of an iteration split its loop.
     pub(super) split: bool,
     /// What becomes of accesses behind conditions that would not be decided.
     pub(super) accesses: Accesses,
-}
-
-impl Default for Way {
-    fn default() -> Way {
-        Way { split: false, accesses: Accesses::Conditional }
-    }
 }

@@ -80,8 +80,8 @@ impl Arena {
         }
     }
 
-    /// The larger of `-x - k` and `-y - m` as the smaller of `x` and `y`: a compiler counts `min(x, y)` iterations by the
-    /// comparison of its complement.
+    /// The larger of `-x - k` and `-y - m` as the smaller of `x` and `y`. Compilers count `min(x, y)` iterations by the
+    /// complement.
     fn negated_extreme(&mut self, op: Op, a: Term, b: Term) -> Option<Term> {
         let ((k, p), (m, q)) = (self.parts(a), self.parts(b));
         let negative = |p: &[(Term, i64)]| !p.is_empty() && p.iter().all(|(_, c)| *c < 0);

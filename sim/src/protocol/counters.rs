@@ -93,8 +93,8 @@ pub(super) fn only_grow(prog: &Program) -> Vec<bool> {
 
 impl World<'_> {
     /// The word that an operation names. In a cell, the indices of one declaration may depend on the place of the CTA if
-    /// all of them depend on it in the same way: the words of one CTA are then those of another, moved by one distance. No
-    /// rule compares the numbers of words, and each word is 0 at the start (docs/proof.md, lemma 2).
+    /// all of them do so in the same way. The words of one CTA are then those of another, moved by one distance. No rule
+    /// compares the numbers of words, and each word is 0 at the start (docs/proof.md, lemma 2).
     pub(super) fn counter_ix(&mut self, a: AgentId, at: &CounterRef) -> Result<CounterIx, Fault> {
         let number = self.placed(a, &at.index)?;
         let (index, len) = (number.v, self.prog.counters[at.counter as usize].len);

@@ -4,7 +4,7 @@
 //! number, the remainder is as linear as dividend and divisor are. So the quotient decides, and so do the comparisons that
 //! keep the dividend between two multiples of the divisor (docs/proof.md, lemma 5).
 //!
-//! This holds for a whole cell of CTAs only if both operands are the same for all of them: the quotient of `12 * cluster.m`
+//! This holds for a whole cell of CTAs only if both operands are the same for all of them. The quotient of `12 * cluster.m`
 //! by 3 depends on the place in another way than the quotient by 4. Compared runs have no forms, so what depends on the
 //! place is found from the text.
 

@@ -24,18 +24,20 @@ impl Ratio {
         Ratio { num: num.saturating_abs(), den: 1 }
     }
 
-    /// The largest ratio that divides both; 0 is divided by all. `None` on overflow.
-    fn common(self, other: Ratio) -> Option<Ratio> {
-        let num = gcd(self.num.checked_mul(other.den)?, other.num.checked_mul(self.den)?);
-        let den = self.den.checked_mul(other.den)?;
-        let by = gcd(num, den).max(1);
+    /// In lowest terms. `None` on overflow.
+    pub(super) fn of(num: i64, den: i64) -> Option<Ratio> {
+        let by = gcd(num.checked_abs()?, den).max(1);
         Some(Ratio { num: num / by, den: den / by })
     }
 
+    /// The largest ratio that divides both; 0 is divided by all. `None` on overflow.
+    fn common(self, other: Ratio) -> Option<Ratio> {
+        let num = gcd(self.num.checked_mul(other.den)?, other.num.checked_mul(self.den)?);
+        Ratio::of(num, self.den.checked_mul(other.den)?)
+    }
+
     fn over(self, by: i64) -> Option<Ratio> {
-        let den = self.den.checked_mul(by)?;
-        let common = gcd(self.num, den).max(1);
-        Some(Ratio { num: self.num / common, den: den / common })
+        Ratio::of(self.num, self.den.checked_mul(by)?)
     }
 }
 
@@ -53,9 +55,8 @@ pub(crate) fn parameters(prog: &Program, l: &Loop) -> BTreeSet<ParamId> {
     list
 }
 
-/// The parameters that decide how often a loop without a bound runs, where nothing else does: its exits read only values
-/// known at launch, the place of the agent, and variables computed from these. `None` where they read anything else, or
-/// where the loop has no exit.
+/// The parameters that decide how often a loop without a bound runs. Its exits read only values known at launch, the place
+/// of the agent, and variables computed from these. `None` where they read anything else, or where the loop has no exit.
 pub(crate) fn exit_parameters(prog: &Program, l: &Loop) -> Option<BTreeSet<ParamId>> {
     let (mut list, mut known, mut exits) = (BTreeSet::new(), true, 0);
     let mut through = Through::of(prog);

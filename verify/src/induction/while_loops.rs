@@ -119,10 +119,11 @@ pub(crate) fn deals_out_by(prog: &Program, p: ParamId) -> bool {
     let mut divides = false;
     for i in &prog.code {
         each(prog, i, &mut |_, e| {
-            e.visit(&mut |x| {
-                if let Expr::Binary(Binary::Div | Binary::Rem | Binary::CeilDiv, pair) = x {
-                    divides |= prog.parameters_of(&pair.1).contains(&p);
+            divides |= e.any(|x| match x {
+                Expr::Binary(Binary::Div | Binary::Rem | Binary::CeilDiv, pair) => {
+                    prog.parameters_of(&pair.1).contains(&p)
                 }
+                _ => false,
             });
         });
     }

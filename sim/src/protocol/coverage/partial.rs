@@ -50,11 +50,13 @@ impl World<'_> {
         }
     }
 
-    /// Holds a sum that another agent put into memory to being added to its own rows and columns of the product. Sums in other registers, or of other products, are not compared.
+    /// Holds a sum that another agent put into memory to being added to its own rows and columns of the product. Sums in
+    /// other registers, or of other products, are not compared.
     pub(in crate::protocol) fn check_places(&mut self, a: AgentId, pc: u32, reads: &[Footprint], writes: &[Footprint]) {
         let sum_of = |f: &Footprint| self.each_piece(a, f).next().map(|p| &self.memory.coverage.sums[p]);
         let moved = reads.iter().find_map(|f| {
-            let (key, part) = (self.held(a, f)?, sum_of(f).filter(|s| s.partial)?);
+            let part = sum_of(f).filter(|s| s.partial)?;
+            let key = self.held(a, f)?;
             let shift = key.shift.map(i64::from);
             let from = [(f.rows.0 + shift[0], f.rows.1 + shift[0]), (f.cols.0 + shift[1], f.cols.1 + shift[1])];
             writes.iter().filter(|g| g.obj == key.obj).find_map(|g| {

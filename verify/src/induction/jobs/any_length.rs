@@ -92,7 +92,7 @@ fn numbers_from_zero(prog: &Program, varying: &[&Loop]) -> bool {
     })
 }
 
-fn outermost(prog: &Program, l: &Loop) -> bool {
+pub(super) fn outermost(prog: &Program, l: &Loop) -> bool {
     !prog.loops.iter().any(|o| o.head < l.head && l.end < o.end)
 }
 

@@ -158,6 +158,7 @@ impl Nest {
     /// The nest with those loops inside whose indices name blocks as quotients and remainders. An index that does more than
     /// name blocks stays as it is.
     pub(super) fn with_inner(mut self, prog: &Program) -> Nest {
+        // Variables of the body that name blocks do so also where the index itself does more.
         let named = &self.named;
         let by = |var: VarId| named.iter().copied().find(|pc| sets(&prog.code[*pc]) == Some(var));
         self.values.retain(|var, _| names_blocks(prog, self.body.clone(), *var, by(*var)));

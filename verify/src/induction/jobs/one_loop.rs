@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, ParamId, Pc, Program, Symbol, each};
 
+use crate::induction::jobs::any_length::outermost;
 use crate::induction::jobs::block_names::{self, BlockNames};
 use crate::induction::jobs::nest::{self, Level, Nest, is_tape};
 use crate::induction::trip_count::Trips;
@@ -114,14 +115,13 @@ fn depends_on(prog: &Program, symbol: ParamId) -> bool {
 }
 
 /// The outermost loops.
-fn outermost(prog: &Program) -> impl Iterator<Item = &Loop> {
-    let inside = |l: &Loop| prog.loops.iter().any(|o| o.head < l.head && l.end < o.end);
-    prog.loops.iter().filter(move |l| !inside(l))
+fn outer(prog: &Program) -> impl Iterator<Item = &Loop> {
+    prog.loops.iter().filter(|l| outermost(prog, l))
 }
 
 /// The loops over jobs of all roles, which stay as written.
 fn as_written(prog: &Program) -> Option<Vec<Nest>> {
-    let all: Vec<Nest> = outermost(prog).filter_map(|l| Some(Nest::of(prog, l, 0)?.with_inner(prog))).collect();
+    let all: Vec<Nest> = outer(prog).filter_map(|l| Some(Nest::of(prog, l, 0)?.with_inner(prog))).collect();
     let like = all.iter().find(|nest| block_names::has_quotients(prog, nest))?.levels.clone();
     Some(all.into_iter().filter(|nest| nest.levels == like).collect())
 }
@@ -129,7 +129,7 @@ fn as_written(prog: &Program) -> Option<Vec<Nest>> {
 /// The loops over jobs that values known only at run time choose, of all roles, and `more` loops inside.
 fn chosen(prog: &Program, more: usize) -> Option<Vec<Nest>> {
     let chosen = |l: &&Loop| (l.head..l.end).any(|pc| reads(prog, pc as usize, is_tape));
-    let nests: Vec<Nest> = outermost(prog).filter(chosen).map(|l| Nest::of(prog, l, more)).collect::<Option<_>>()?;
+    let nests: Vec<Nest> = outer(prog).filter(chosen).map(|l| Nest::of(prog, l, more)).collect::<Option<_>>()?;
     let first = nests.first()?;
     (first.chosen.is_some() && nests.iter().all(|nest| nest.levels == first.levels)).then_some(nests)
 }
@@ -141,10 +141,10 @@ fn nested(prog: &Program, more: usize) -> Option<Vec<Nest>> {
         nest.chosen = Some(prog.site(l.head).line);
         Some(nest)
     };
-    let nests: Vec<Nest> = outermost(prog).filter_map(nest).collect();
+    let nests: Vec<Nest> = outer(prog).filter_map(nest).collect();
     let first = nests.first()?;
     // Of the other loops, none is around another one.
-    let others = outermost(prog).filter(|l| nests.iter().all(|nest| nest.over.head != l.head));
+    let others = outer(prog).filter(|l| nests.iter().all(|nest| nest.over.head != l.head));
     let plain = |o: &Loop| !prog.loops.iter().any(|l| o.head < l.head && l.end < o.end);
     (others.into_iter().all(plain) && nests.iter().all(|nest| nest.levels == first.levels)).then_some(nests)
 }
