@@ -330,6 +330,11 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
                         repair
                     })
                 };
+                if suggested.found.is_none() {
+                    let several =
+                        warpline_verify::suggest_several((subject.symbolic(), p), rules, x, &allowed, steps);
+                    suggested = RepairReport { tried: suggested.tried + several.tried, ..several };
+                }
                 let found = suggested.found.as_ref();
                 let repair = repair.or(last).or_else(|| {
                     // The change holds already; its text is verified with steps of its own.

@@ -1,6 +1,6 @@
 //! The verifier's change as a change of the text.
 
-use warpline_sim::ir::{Program, Site};
+use warpline_sim::ir::Program;
 use warpline_verify::{Change, Edit, Suggestion};
 
 use super::missing::{before, behind, replaced, without};
@@ -29,9 +29,16 @@ fn parameter(text: &str, words: &str) -> Option<String> {
     Some(format!("{}{new}{}", &text[..at], &text[at + was.len()..]))
 }
 
+/// Lines that other changes to one statement put before it, at most.
+const SAME_LINE: usize = 3;
+
 fn one(text: &str, prog: &Program, e: &Edit) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
-    let Site { line, text: statement, .. } = &e.site;
+    let statement = &e.site.text;
+    // Another change to the statement may have put lines before it.
+    let from = (e.site.line as usize).saturating_sub(1);
+    let moved = lines.iter().skip(from).position(|l| l.contains(statement.as_str())).filter(|by| *by <= SAME_LINE);
+    let line = &(e.site.line + moved.unwrap_or(0) as u32);
     let replace = |new: String| replaced(&lines, *line, statement, &new);
     let texts: Vec<Option<String>> = match &e.change {
         Change::Drop => vec![without(&lines, *line, statement)],

@@ -1,7 +1,7 @@
 //! The changes that repair tries, smallest and nearest to the fault first.
 
 use warpline_sim::code::Code;
-use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, MbarId, Op, Order, Phase, Program, Queue, Site};
+use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, MbarId, Op, Order, Phase, Place, Program, Queue, Site};
 
 use crate::Violation;
 use crate::mutation::{Change, Edit, edits, synchronizes};
@@ -26,7 +26,7 @@ fn size(c: &Change) -> u32 {
         | Change::Per(_)
         | Change::Releases
         | Change::Orders(_) => 0,
-        Change::Before(Op::Fence(_) | Op::Wait(..)) | Change::Behind(Op::Fence(_) | Op::Wait(..)) => 1,
+        Change::Before(Op::Fence(_) | Op::Wait(..) | Op::Zero(_)) | Change::Behind(Op::Fence(_) | Op::Wait(..)) => 1,
         Change::Swap => 2,
         Change::Before(_) | Change::Behind(_) => 3,
         Change::Double | Change::Always => 4,
@@ -246,6 +246,9 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
         list.push(edit(Change::Before(op.clone()), "before"));
         list.push(edit(Change::Behind(op), "after"));
     };
+    for (sum, name) in sums(prog, x) {
+        put(Op::Zero(sum), &format!("zero {name}"));
+    }
     // The narrower fence first: it orders only `init`.
     put(Op::Fence(Fence::MbarrierInit), "fence mbarrier_init");
     put(Op::Fence(Fence::Async), "fence async");
@@ -283,6 +286,24 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
         }
     }
     others.iter().for_each(|(op, text)| put((*op).clone(), text));
+}
+
+/// The accumulators to which a product adds what does not belong to its sum, with their names; each is a whole object.
+fn sums<'p>(prog: &'p Program, x: &Violation) -> Vec<(Place, &'p str)> {
+    let mut list: Vec<(Place, &str)> = Vec::new();
+    for f in x.findings.iter().filter(|f| f.code == Code::SumBlocks) {
+        let here = |pc: &usize| prog.at[*pc] == f.site;
+        let Some(Instr::Op { op: Op::Mma { acc, .. }, .. }) = (0..prog.code.len()).find(here).map(|pc| &prog.code[pc])
+        else {
+            continue;
+        };
+        let name = prog.objects[acc.obj as usize].name.as_str();
+        let whole = prog.sites[f.site as usize].text.ends_with(&format!("-> {name}"));
+        if whole && !list.iter().any(|(_, other)| *other == name) {
+            list.push((acc.clone(), name));
+        }
+    }
+    list
 }
 
 /// Whether the text of an operation has the same meaning at another place. Nothing in it may be computed from the trip

@@ -5,13 +5,17 @@
 //!                                                            └── verify ──▶ the first that is proved
 //! ```
 //!
+//! Where none is, several changes are tried, one after another ([`suggest_several`]).
+//!
 //! Each suggestion was verified as a whole, for every trip count and class of CTA. A suggestion is one way to repair
 //! the kernel, not the only one: only the author knows the intended order.
 
 mod list;
 pub(crate) mod redundancy;
+mod stepwise;
 mod trial_steps;
 
+pub use stepwise::suggest_several;
 pub use trial_steps::TrialSteps;
 
 use rayon::prelude::*;
@@ -127,7 +131,7 @@ pub fn suggest(
         let (verdict, used) = counted(&changed, rules, limits);
         let words = match c {
             Candidate::Value(v) => v.words.clone(),
-            Candidate::Edits(e) => e.iter().map(|e| e.words.as_str()).collect::<Vec<_>>().join("; and "),
+            Candidate::Edits(e) => words(e),
         };
         let edits = match c {
             Candidate::Value(_) => Vec::new(),
@@ -157,6 +161,11 @@ pub fn suggest(
     }
     let limited = limited || left.len() > VERIFIED;
     RepairReport { found: bounded, tried, limited }
+}
+
+/// Changes in words.
+fn words(edits: &[Edit]) -> String {
+    edits.iter().map(|e| e.words.as_str()).collect::<Vec<_>>().join("; and ")
 }
 
 /// The kernel with all of these changes.
