@@ -37,6 +37,8 @@ pub(crate) struct VerifyObject<'a> {
     any_length: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     any_jobs: Option<u32>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    any_blocks: &'a [String],
     states: u64,
     wall_s: f64,
     engine: &'static str,
@@ -174,6 +176,7 @@ pub(crate) fn object(v: &Verification) -> VerifyObject<'_> {
         sizes: &r.sizes,
         any_length: r.any_length,
         any_jobs: r.any_jobs,
+        any_blocks: &r.any_blocks,
         states: r.searched.map_or(r.steps, |n| n as u64),
         wall_s: v.wall_s,
         engine: engine_words(r),

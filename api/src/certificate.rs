@@ -41,6 +41,9 @@ fn of(v: &Verification, verdict: &Verdict) -> Result<Certificate, String> {
     if verdict.any_jobs.is_some() {
         return Err("certificates have no form for jobs that run-time values choose yet".into());
     }
+    if !verdict.any_blocks.is_empty() {
+        return Err("certificates have no form for blocks that run-time values name yet".into());
+    }
     let sizes = &verdict.sizes;
     let any = if sizes.is_empty() { None } else { warpline_verify::any_size(v.subject.symbolic(), sizes) };
     let trips = warpline_verify::varied(any.as_ref().unwrap_or(v.subject.symbolic()));

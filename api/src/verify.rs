@@ -155,8 +155,17 @@ impl Verification {
                  (line {line})"
             )),
             (None, Some(_)) => None,
+            (None, None) if !self.verdict.any_blocks.is_empty() => None,
             (None, None) => Some(GIVEN_AT_RUN_TIME.to_string()),
         };
+        let named = (!self.verdict.any_blocks.is_empty()).then(|| {
+            let names: Vec<String> = self.verdict.any_blocks.iter().map(|name| format!("`{name}`")).collect();
+            format!(
+                "values of {}, known only at run time, name blocks inside their matrices; other such values are those \
+                 the kernel gives",
+                names.join(", ")
+            )
+        });
         // A proof for every size lists what it assumes of the largest grid.
         let (symbolic, sizes) = (self.subject.symbolic(), &self.verdict.sizes);
         let any = if sizes.is_empty() { None } else { warpline_verify::any_size(symbolic, sizes) };
@@ -188,6 +197,7 @@ impl Verification {
         let read = self.subject.imported.iter().flat_map(|i| &i.assumptions);
         every
             .chain(run_time)
+            .chain(named)
             .chain(memory)
             .chain(smaller)
             .chain(read.map(|(what, line)| format!("{what} (line {line})")))

@@ -143,10 +143,19 @@ fn varied(v: &Verification) -> Vec<String> {
     let both = (!both.is_empty()).then(|| format!("both outcomes of {}", both.join(", ")));
     let jobs = r.any_length.map(|line| format!("the trip count of the loop at line {line}, another one for each job"));
     let chosen = r.any_jobs.map(|line| format!("the number of jobs, which line {line} chooses, and their blocks"));
+    let named = (!r.any_blocks.is_empty()).then(|| format!("the blocks that {} names", listed(&r.any_blocks)));
     let every = v.every_value();
     let every = (!every.is_empty()).then(|| format!("every value of {}", listed(every)));
-    let rows =
-        [trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())), outer, jobs, chosen, sizes, both, every];
+    let rows = [
+        trips.or_else(|| sizes.is_none().then(|| "nothing".to_string())),
+        outer,
+        jobs,
+        chosen,
+        named,
+        sizes,
+        both,
+        every,
+    ];
     rows.into_iter().flatten().collect()
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use warpline_sim::ir::{Binary, Env, Executors, Expr, Instr, Loop, Op, Pc, Program, VarId};
+use warpline_sim::ir::{Binary, Env, Executors, Expr, Instr, Loop, Op, Pc, Program, VarId, apply};
 
 /// A part of a coordinate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,8 +17,8 @@ pub(crate) enum Digit {
     Rank,
     /// The number of a loop's iteration, by the loop's first instruction.
     Turn(Pc),
-    /// A term that depends only on the warp and is at most the warp index, as text.
-    OfWarp(String),
+    /// A term that depends only on the warp, as text, and the number of values from 0, or the least, to the largest.
+    OfWarp(String, i64),
     /// The number of a copy of the statement, of as many copies: members of a role may have a copy each.
     Copy(i64),
     /// `x / c` and `x % c`.
@@ -107,6 +107,20 @@ impl CommonLoops {
     }
 }
 
+/// The warps that evaluate an expression, as bits.
+#[derive(Clone, Copy)]
+struct Warps {
+    own: u64,
+    /// Those of all copies of the statement.
+    copies: u64,
+}
+
+impl Warps {
+    fn alone(own: u64) -> Warps {
+        Warps { own, copies: own }
+    }
+}
+
 /// The variables of a program that have a form.
 pub(crate) struct Forms<'p> {
     pub(crate) prog: &'p Program,
@@ -162,15 +176,15 @@ impl<'p> Forms<'p> {
             Digit::ClusterZ => self.prog.grid.z,
             Digit::ClusterId => self.prog.grid.len(),
             Digit::Rank => self.prog.cluster as i64,
-            Digit::OfWarp(_) => self.prog.warps as i64,
+            Digit::OfWarp(_, count) => *count,
             Digit::Copy(n) => *n,
             Digit::Remainder(_, c) => *c,
             Digit::Turn(head) => {
                 let l = self.prog.loops.iter().find(|l| l.head == *head)?;
-                let warps = self.warps[l.head as usize];
-                let (first, step) = self.loop_of(l, warps)?;
+                let by = Warps::alone(self.warps[l.head as usize]);
+                let (first, step) = self.loop_of(l, by.own)?;
                 // A bound that a proof varies is no constant. A loop that starts with the CTA's index starts later.
-                let (Form { constant: from, terms }, to) = (self.form(first, warps, 0)?, l.bound.as_ref()?.constant()?);
+                let (Form { constant: from, terms }, to) = (self.form(first, by, 0)?, l.bound.as_ref()?.constant()?);
                 if terms.values().any(|factor| *factor < 0) {
                     return None;
                 }
@@ -207,11 +221,13 @@ impl<'p> Forms<'p> {
 
     /// The form of a coordinate of the instruction at `pc`; `None` without a form. A value that a proof varies has none.
     pub(crate) fn of_coordinate(&self, e: &Expr, pc: Pc) -> Option<Form> {
-        self.form(e, *self.warps.get(pc as usize)?, 0)
+        let own = *self.warps.get(pc as usize)?;
+        let copies = self.warps.iter().zip(&self.prog.at).filter(|(_, at)| **at == self.prog.at[pc as usize]);
+        self.form(e, Warps { own, copies: copies.fold(own, |all, (warps, _)| all | warps) }, 0)
     }
 
     /// The form of an expression that these warps evaluate.
-    fn form(&self, e: &Expr, warps: u64, depth: u32) -> Option<Form> {
+    fn form(&self, e: &Expr, by: Warps, depth: u32) -> Option<Form> {
         if depth > DEPTH {
             return None;
         }
@@ -227,23 +243,23 @@ impl<'p> Forms<'p> {
                 Env::CtaZ => Some(Form::digit(Digit::ClusterZ, 1)),
                 Env::ClusterM => Some(Form::digit(Digit::ClusterM, 1)),
                 Env::ClusterId => Some(Form::digit(Digit::ClusterId, 1)),
-                Env::Warp => Some(Form::digit(Digit::OfWarp("warp".into()), 1)),
+                Env::Warp => self.of_warp(e, by),
                 Env::TapeIndex => None,
             },
-            Expr::Var(v) => match self.sets(*v, warps)[..] {
-                [(_, once)] => self.form(once, warps, depth + 1),
+            Expr::Var(v) => match self.sets(*v, by.own)[..] {
+                [(_, once)] => self.form(once, by, depth + 1),
                 _ => {
-                    let own = |l: &&Loop| l.var == Some(*v) && self.warps[l.head as usize] & warps != 0;
+                    let own = |l: &&Loop| l.var == Some(*v) && self.warps[l.head as usize] & by.own != 0;
                     let l = self.prog.loops.iter().find(own)?;
-                    let (first, step) = self.loop_of(l, warps)?;
-                    self.form(first, warps, depth + 1)?.plus(&Form::digit(Digit::Turn(l.head), step), 1)
+                    let (first, step) = self.loop_of(l, by.own)?;
+                    self.form(first, by, depth + 1)?.plus(&Form::digit(Digit::Turn(l.head), step), 1)
                 }
             },
             Expr::Binary(op, pair) => {
-                if matches!(op, Binary::Div | Binary::Rem) && of_warp(e) {
-                    return Some(Form::digit(Digit::OfWarp(format!("{e:?}")), 1));
+                if matches!(op, Binary::Div | Binary::Rem) && of_warp(e, 0).is_some() {
+                    return self.of_warp(e, by);
                 }
-                let (x, y) = (self.form(&pair.0, warps, depth + 1)?, self.form(&pair.1, warps, depth + 1)?);
+                let (x, y) = (self.form(&pair.0, by, depth + 1)?, self.form(&pair.1, by, depth + 1)?);
                 let number = |f: &Form| f.terms.is_empty().then_some(f.constant);
                 match (op, number(&x), number(&y)) {
                     (Binary::Add, ..) => x.plus(&y, 1),
@@ -258,6 +274,15 @@ impl<'p> Forms<'p> {
             }
             _ => None,
         }
+    }
+
+    /// A term of the warp as a digit. Its range is that of the warps of all copies of the statement, which have one form.
+    fn of_warp(&self, e: &Expr, by: Warps) -> Option<Form> {
+        let warps = (0..i64::from(self.prog.warps)).filter(|w| by.copies >> w & 1 == 1);
+        let values: Vec<i64> = warps.map(|w| of_warp(e, w)).collect::<Option<_>>()?;
+        // Digits count from 0 on.
+        let (least, most) = ((*values.iter().min()?).min(0), *values.iter().max()?);
+        Some(Form::digit(Digit::OfWarp(format!("{e:?}"), most.checked_sub(least)?.checked_add(1)?), 1))
     }
 
     /// The form of each copy's coordinate, with the loops of the first copy: members of a role may have loops of their
@@ -323,12 +348,15 @@ impl<'p> Forms<'p> {
     }
 }
 
-/// Whether an expression is the warp index, or less by differences, quotients and remainders with constants.
-fn of_warp(e: &Expr) -> bool {
+/// The value of an expression in a warp, if it is computed from the warp's index by differences, quotients and
+/// remainders with constants.
+fn of_warp(e: &Expr, warp: i64) -> Option<i64> {
     match e {
-        Expr::Env(Env::Warp) => true,
-        Expr::Binary(Binary::Div | Binary::Rem, p) => of_warp(&p.0) && p.1.constant().is_some_and(|c| c > 0),
-        Expr::Binary(Binary::Sub, p) => of_warp(&p.0) && p.1.constant().is_some_and(|c| c >= 0),
-        _ => false,
+        Expr::Env(Env::Warp) => Some(warp),
+        Expr::Binary(op @ (Binary::Div | Binary::Rem | Binary::Sub), p) => {
+            let by = p.1.constant().filter(|c| *c > 0 || *c == 0 && *op == Binary::Sub)?;
+            apply(*op, of_warp(&p.0, warp)?, by)
+        }
+        _ => None,
     }
 }

@@ -8,6 +8,7 @@ use crate::budget::Budget;
 use crate::execution::run_time;
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
 use crate::induction::jobs::one_loop::OneLoop;
+use crate::induction::run_time_blocks::NamedBlocks;
 use crate::induction::{self, remainders};
 use crate::prove::{self, Place, Reach, decide, late};
 use crate::{
@@ -72,7 +73,7 @@ pub(crate) fn counted(program: &Program, rules: Rules, options: Options) -> (Ver
     (within(program, rules, options, &budget), budget.used())
 }
 
-/// [`verify`] within a budget: the given value of the parameter that sets the trip count, then other remainders.
+/// [`verify`] within a budget: with other blocks in the place of those that run-time values name, then as given.
 fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
     let mut normal = induction::normal_form(program);
     let mut renumbered = false;
@@ -81,9 +82,25 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         renumbered = counted != normal;
         normal = counted;
     }
-    let program = &normal;
-    let mut v = of_orders(program, rules, options, budget);
+    let as_given = |kernel: &Program| prove::as_given(kernel, (rules, budget), options);
+    if options.engine != Engine::Search
+        && !options.as_written
+        && let Some(named) = NamedBlocks::of(&normal)
+    {
+        let v = of_remainders(&named.kernel, rules, options, budget);
+        let holds = || as_given(&normal).outcome == Outcome::Proved && run_time::fault(&normal, as_given).is_none();
+        if v.outcome == Outcome::Proved && holds() && budget.check().is_ok() {
+            return Verdict { renumbered: true, any_blocks: named.names, ..v };
+        }
+    }
+    let mut v = of_remainders(&normal, rules, options, budget);
     v.renumbered |= renumbered;
+    v
+}
+
+/// The verdict for the given value of the parameter that sets the trip count, and for its other remainders.
+fn of_remainders(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
+    let mut v = of_orders(program, rules, options, budget);
     if options.engine == Engine::Search || !v.holds() {
         return v;
     }

@@ -248,6 +248,8 @@ pub struct Verdict {
     /// The line of a loop or condition by which values known only at run time choose the jobs. The verdict then holds for
     /// any number of jobs, and for any block of each.
     pub any_jobs: Option<u32>,
+    /// Values known only at run time that only name blocks of inputs. The verdict holds for all blocks.
+    pub any_blocks: Vec<String>,
     /// Whether the proof is of a kernel that makes the same steps with other numbers: counters in place of pipeline states,
     /// or other blocks of its jobs. A certificate needs a proof of the kernel as written ([`Options::as_written`]).
     pub renumbered: bool,
@@ -300,6 +302,7 @@ impl Verdict {
             sizes: Vec::new(),
             any_length: None,
             any_jobs: None,
+            any_blocks: Vec::new(),
             renumbered: false,
             kernel: None,
             others: Vec::new(),

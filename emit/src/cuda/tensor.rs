@@ -50,6 +50,10 @@ impl Writer<'_> {
     }
 
     pub(super) fn tmem_alloc(&mut self, pc: Pc, obj: ObjId, pair: bool) -> Result<(), Unsupported> {
+        if self.prog.base(obj) != obj {
+            // Part of the allocation of the object that it lies over.
+            return Ok(());
+        }
         let (at, columns) = (self.layout.tensor[obj as usize], self.columns(obj));
         if self.elect || columns > 512 {
             return self
@@ -60,6 +64,9 @@ impl Writer<'_> {
     }
 
     pub(super) fn tmem_dealloc(&mut self, obj: ObjId, pair: bool) {
+        if self.prog.base(obj) != obj {
+            return;
+        }
         let (at, columns) = (self.layout.tensor[obj as usize], self.columns(obj));
         self.line(format!("__syncwarp(); wl::tmem_dealloc<{pair}>(wl::lds4(pool + {at}), {columns});"));
     }

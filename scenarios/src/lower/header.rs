@@ -356,7 +356,8 @@ impl Lower<'_> {
         let group = m.group.as_ref().and_then(|e| self.bounded(e, "the elements of a scale", 1, 1 << 16));
         let overlay = m.overlay.as_ref().and_then(|o| {
             match self.lookup(&o.text, &o.span, "a buffer", |m| matches!(m, Meaning::Object(_)))? {
-                Meaning::Object(id) if self.program.objects[id as usize].class == class => Some(id),
+                // An overlay on an overlay lies where that one lies.
+                Meaning::Object(id) if self.program.objects[id as usize].class == class => Some(self.program.base(id)),
                 _ => {
                     let message = format!("`{name}` and `{}` live in different memories", o.text);
                     let d = self.diag(&o.span, message, "a buffer of the same memory was expected");

@@ -1,6 +1,6 @@
 //! The number of CTAs that a core holds at a time.
 
-use crate::ir::{COLUMN_BYTES, Class, Program};
+use crate::ir::{COLUMN_BYTES, Class, Object, Program};
 use crate::machine::{Machine, Vendor};
 use crate::report::{Occupancy, RunError};
 
@@ -104,11 +104,12 @@ pub fn occupancy(prog: &Program, m: &Machine, share: i64) -> Result<Occupancy, R
 /// tcgen05.alloc). The objects of a compiled kernel are parts of one allocation.
 pub fn tmem_columns(prog: &Program) -> i64 {
     let allocated = |columns: i64| (columns.max(32) as u64).next_power_of_two() as i64;
-    let objects = prog.objects.iter().filter(|o| o.class == Class::Tmem && o.overlay.is_none());
     if prog.opaque_globals {
-        let parts: i64 = objects.map(|o| (o.rows * o.slots as i64 + COLUMN_BYTES - 1) / COLUMN_BYTES).sum();
+        let columns = |o: &Object| (o.rows * i64::from(o.slots) + COLUMN_BYTES - 1) / COLUMN_BYTES;
+        let parts: i64 = prog.storage(Class::Tmem, columns).sum();
         return if parts == 0 { 0 } else { allocated(parts) };
     }
     // A column has 128 lanes of 32 bits; narrower elements are packed.
-    objects.map(|o| allocated((o.cols * o.slots as i64 * o.dtype.bits() as i64 + 31) / 32)).sum()
+    let columns = |o: &Object| (o.cols * i64::from(o.slots) * i64::from(o.dtype.bits()) + 31) / 32;
+    prog.storage(Class::Tmem, columns).map(allocated).sum()
 }

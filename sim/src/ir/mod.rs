@@ -475,16 +475,26 @@ impl Program {
         self.code.iter().any(|i| matches!(i, Instr::Op { op: Op::NextTile { .. }, .. }))
     }
 
-    /// Shared memory of one CTA in bytes: every object that is not an overlay, mailboxes, and 8 bytes for each
-    /// mbarrier.
+    /// The object where an object's storage begins: itself, or the object that it lies over.
+    pub fn base(&self, obj: ObjId) -> ObjId {
+        self.objects[obj as usize].overlay.unwrap_or(obj)
+    }
+
+    /// The objects of some memory with storage of their own, and what an object takes: the most of the object and all
+    /// that lies over it.
+    pub fn storage(&self, class: Class, takes: impl Fn(&Object) -> i64) -> impl Iterator<Item = i64> {
+        let own = self.objects.iter().enumerate().filter(move |(_, o)| o.class == class && o.overlay.is_none());
+        own.map(move |(i, o)| {
+            let over = self.objects.iter().filter(|x| x.overlay == Some(i as ObjId));
+            over.map(&takes).fold(takes(o), i64::max)
+        })
+    }
+
+    /// Shared memory of one CTA in bytes: objects with storage of their own, mailboxes, and 8 bytes for each mbarrier.
     pub fn shared_bytes(&self) -> i64 {
-        let data: i64 = self
-            .objects
-            .iter()
-            .filter(|o| matches!(o.class, Class::Shared | Class::Mailbox) && o.overlay.is_none())
-            .map(|o| o.slot_bytes() * o.slots as i64)
-            .sum();
-        data + self.mbars.iter().map(|b| b.stages as i64 * 8).sum::<i64>()
+        let bytes = |o: &Object| o.slot_bytes() * i64::from(o.slots);
+        let data: i64 = self.storage(Class::Shared, bytes).chain(self.storage(Class::Mailbox, bytes)).sum();
+        data + self.mbars.iter().map(|b| i64::from(b.stages) * 8).sum::<i64>()
     }
 
     /// The source place of an instruction.

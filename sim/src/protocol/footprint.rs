@@ -3,9 +3,12 @@
 //! A slot is partitioned into pieces: the coarsest partition that every access of the kernel respects. A footprint is
 //! a slot and a set of pieces. What a piece holds is in `memory`.
 
+use smallvec::SmallVec;
+
 use crate::code::Code;
 use crate::ir::{Class, Expr, ObjId, Object, Part, Place, Program, Selection, TileRef, Writes, share};
 
+use super::overlay::{self, Alias};
 use super::vocabulary::{AgentId, Fault, FormId, Number};
 use super::world::World;
 
@@ -68,8 +71,8 @@ pub(super) struct Layout {
     pub(super) base: u32,
     pub(super) pieces: u32,
     pub(super) slots: u32,
-    /// Other slots that share this one's storage, by slot.
-    pub(super) aliases: Vec<Vec<(ObjId, u32)>>,
+    /// Pieces of other objects that share storage with each piece, by slot and piece.
+    pub(super) aliases: Vec<Vec<Alias>>,
 }
 
 /// Lays out the pieces of all on-chip objects; returns layouts and the number of pieces.
@@ -87,26 +90,13 @@ pub(super) fn layouts(prog: &Program) -> (Vec<Layout>, usize) {
             base: next as u32,
             pieces: pieces as u32,
             slots: o.slots,
-            aliases: vec![Vec::new(); o.slots as usize],
+            aliases: vec![Vec::new(); o.slots as usize * pieces],
         });
         next += copies * o.slots as usize * pieces;
     }
-    for (x, o) in prog.objects.iter().enumerate() {
-        // Objects laid over one base start where the base starts. Slots share storage where their bytes overlap.
-        let root = |i: usize| prog.objects[i].overlay.map_or(i, |b| b as usize);
-        for (y, p) in prog.objects.iter().enumerate() {
-            if x == y || root(x) != root(y) || o.class == Class::Global || o.class != p.class {
-                continue;
-            }
-            for s in 0..o.slots {
-                let (from, to) = (s as i64 * o.slot_bytes(), (s as i64 + 1) * o.slot_bytes());
-                for t in 0..p.slots {
-                    let (first, last) = (t as i64 * p.slot_bytes(), (t as i64 + 1) * p.slot_bytes());
-                    if from < last && first < to {
-                        list[x].aliases[s as usize].push((y as ObjId, t));
-                    }
-                }
-            }
+    for (l, aliases) in list.iter_mut().zip(overlay::aliases(&prog.objects)) {
+        if !aliases.is_empty() {
+            l.aliases = aliases;
         }
     }
     (list, next)
@@ -302,11 +292,18 @@ impl World<'_> {
     /// The pieces of other objects that share a footprint's storage.
     pub(super) fn aliased(&self, f: &Footprint) -> Vec<(Footprint, usize)> {
         let l = &self.spec.layouts[f.obj as usize];
+        let first = f.slot * l.pieces;
+        let named = (0..l.pieces).filter(|i| f.pieces >> i & 1 == 1);
+        let mut shared: SmallVec<[Alias; 4]> = SmallVec::new();
+        for alias in named.flat_map(|i| l.aliases.get((first + i) as usize).into_iter().flatten()) {
+            match shared.iter_mut().find(|x| (x.obj, x.slot) == (alias.obj, alias.slot)) {
+                Some(x) => x.pieces |= alias.pieces,
+                None => shared.push(*alias),
+            }
+        }
         let mut list = Vec::new();
-        for &(obj, slot) in &l.aliases[f.slot as usize] {
+        for Alias { obj, slot, pieces } in shared {
             let o = &self.prog.objects[obj as usize];
-            let n = o.pieces();
-            let pieces = if n == 64 { u64::MAX } else { (1 << n) - 1 };
             let g = Footprint {
                 obj,
                 cta: f.cta,

@@ -68,6 +68,7 @@ mod observer;
 mod op;
 mod open;
 mod order;
+mod overlay;
 mod parts;
 mod peers;
 mod place;

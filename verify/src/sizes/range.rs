@@ -141,7 +141,7 @@ impl<'p> Ranges<'p> {
             match digit {
                 _ if *factor > 0 => most = most.plus(&self.largest(digit)?, *factor)?,
                 // These can be below zero where no agent evaluates them.
-                Digit::OfWarp(_) | Digit::Quotient(..) => return None,
+                Digit::OfWarp(..) | Digit::Quotient(..) => return None,
                 _ => {}
             }
         }
@@ -156,7 +156,7 @@ impl<'p> Ranges<'p> {
             Digit::ClusterN => grid(1)?,
             Digit::ClusterZ => grid(2)?,
             Digit::ClusterId => self.product([grid(0)?, grid(1)?, grid(2)?])?,
-            Digit::Rank | Digit::Turn(_) | Digit::OfWarp(_) | Digit::Copy(_) | Digit::Remainder(..) => {
+            Digit::Rank | Digit::Turn(_) | Digit::OfWarp(..) | Digit::Copy(_) | Digit::Remainder(..) => {
                 Linear::constant(self.forms.count(digit)?.max(1))
             }
             Digit::Quotient(x, by) => return self.most(x)?.divided(*by),

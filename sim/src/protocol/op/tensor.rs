@@ -180,12 +180,16 @@ impl World<'_> {
     /// `tcgen05.dealloc`: every use of the columns must be complete, in both CTAs of a pair.
     fn tmem_dealloc(&mut self, a: AgentId, pc: u32, obj: ObjId, pair: bool) {
         let cta = self.spec.info[a as usize].cta;
-        let o = &self.prog.objects[obj as usize];
-        let (rows, cols, slots, name) = (o.rows, o.cols, o.slots, o.name.clone());
-        let all = if o.pieces() == 64 { u64::MAX } else { (1 << o.pieces()) - 1 };
+        let name = self.prog.objects[obj as usize].name.clone();
         let ctas: SmallVec<[u32; 2]> = if pair { smallvec![cta & !1, cta | 1] } else { smallvec![cta] };
-        for slot in 0..slots {
-            for &c in &ctas {
+        // Whatever lies over the object goes with it.
+        let over = |x: &ObjId| *x == obj || self.prog.objects[*x as usize].overlay == Some(obj);
+        let objects: SmallVec<[ObjId; 4]> = (0..self.prog.objects.len() as ObjId).filter(over).collect();
+        for obj in objects {
+            let o = &self.prog.objects[obj as usize];
+            let (rows, cols) = (o.rows, o.cols);
+            let all = if o.pieces() == 64 { u64::MAX } else { (1 << o.pieces()) - 1 };
+            for (slot, &c) in (0..o.slots).flat_map(|slot| ctas.iter().map(move |c| (slot, c))) {
                 let f = Footprint {
                     obj,
                     cta: c,
@@ -238,16 +242,16 @@ impl World<'_> {
         self.find(Code::TensorLanes, a, pc, message, None);
     }
 
-    /// Holds a use of tensor memory to being after its allocation.
+    /// Holds a use of tensor memory to being after its allocation, which is that of the object that it lies over.
     pub(super) fn allocated(&mut self, a: AgentId, pc: u32, f: &Footprint) {
         // Warps of both CTAs allocate together (`.cta_group::2`), so the own allocation implies the other's.
         let own = self.spec.info[a as usize].cta;
-        let mine = self.memory.allocation(f.obj, own).is_some_and(|x| self.order.has(self.spec.agent_row(a), x.epoch));
-        let together =
-            |i: &Instr| matches!(i, Instr::Op { op: Op::TmemAlloc { obj, pair: true }, .. } if *obj == f.obj);
+        let base = self.prog.base(f.obj);
+        let mine = self.memory.allocation(base, own).is_some_and(|x| self.order.has(self.spec.agent_row(a), x.epoch));
+        let together = |i: &Instr| matches!(i, Instr::Op { op: Op::TmemAlloc { obj, pair: true }, .. } if *obj == base);
         let by_pair = || f.cta != own && mine && self.prog.code.iter().any(together);
         let name = || self.prog.objects[f.obj as usize].name.clone();
-        match self.memory.allocation(f.obj, f.cta) {
+        match self.memory.allocation(base, f.cta) {
             None => {
                 let message = format!("uses {} of CTA {}, which is not allocated", name(), f.cta);
                 self.find(Code::NotAllocated, a, pc, message, None);
