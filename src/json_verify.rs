@@ -39,6 +39,8 @@ pub(crate) struct VerifyObject<'a> {
     any_jobs: Option<u32>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     any_blocks: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    chosen_blocks: &'a [String],
     states: u64,
     wall_s: f64,
     engine: &'static str,
@@ -177,6 +179,7 @@ pub(crate) fn object(v: &Verification) -> VerifyObject<'_> {
         any_length: r.any_length,
         any_jobs: r.any_jobs,
         any_blocks: &r.any_blocks,
+        chosen_blocks: &r.chosen_blocks,
         states: r.searched.map_or(r.steps, |n| n as u64),
         wall_s: v.wall_s,
         engine: engine_words(r),
@@ -331,6 +334,8 @@ mod tests {
                     });
                     x.lengths = vec![1, 2];
                     (v.verdict.any_length, v.verdict.any_jobs) = (Some(1), Some(1));
+                    v.verdict.any_blocks.push(String::from("expert"));
+                    v.verdict.chosen_blocks.push(String::from("K"));
                     v.verdict.notes.push(x.findings[0].clone());
                 }
                 verify(&v).expect("serializable")

@@ -41,8 +41,8 @@ fn of(v: &Verification, verdict: &Verdict) -> Result<Certificate, String> {
     if verdict.any_jobs.is_some() {
         return Err("certificates have no form for jobs that run-time values choose yet".into());
     }
-    if !verdict.any_blocks.is_empty() {
-        return Err("certificates have no form for blocks that run-time values name yet".into());
+    if !verdict.any_blocks.is_empty() || !verdict.chosen_blocks.is_empty() {
+        return Err("certificates have no form for blocks that run-time values or choices name yet".into());
     }
     let sizes = &verdict.sizes;
     let any = if sizes.is_empty() { None } else { warpline_verify::any_size(v.subject.symbolic(), sizes) };

@@ -166,6 +166,10 @@ impl Verification {
                 names.join(", ")
             )
         });
+        let chosen = (!self.verdict.chosen_blocks.is_empty()).then(|| {
+            let names = self.verdict.chosen_blocks.join(", ");
+            format!("blocks of {names} that a choice by the place of the CTA names are inside for other values, too")
+        });
         // A proof for every size lists what it assumes of the largest grid.
         let (symbolic, sizes) = (self.subject.symbolic(), &self.verdict.sizes);
         let any = if sizes.is_empty() { None } else { warpline_verify::any_size(symbolic, sizes) };
@@ -198,6 +202,7 @@ impl Verification {
         every
             .chain(run_time)
             .chain(named)
+            .chain(chosen)
             .chain(memory)
             .chain(smaller)
             .chain(read.map(|(what, line)| format!("{what} (line {line})")))
@@ -341,8 +346,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
                     })
                 };
                 if suggested.found.is_none() {
-                    let several =
-                        warpline_verify::suggest_several((subject.symbolic(), p), rules, x, &allowed, steps);
+                    let several = warpline_verify::suggest_several((subject.symbolic(), p), rules, x, &allowed, steps);
                     suggested = RepairReport { tried: suggested.tried + several.tried, ..several };
                 }
                 let found = suggested.found.as_ref();

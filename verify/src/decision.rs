@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::execution::run_time;
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
 use crate::induction::jobs::one_loop::OneLoop;
-use crate::induction::run_time_blocks::NamedBlocks;
+use crate::induction::named_blocks::NamedBlocks;
 use crate::induction::{self, remainders};
 use crate::prove::{self, Place, Reach, decide, late};
 use crate::{
@@ -73,7 +73,10 @@ pub(crate) fn counted(program: &Program, rules: Rules, options: Options) -> (Ver
     (within(program, rules, options, &budget), budget.used())
 }
 
-/// [`verify`] within a budget: with other blocks in the place of those that run-time values name, then as given.
+/// Steps of agents after which a kernel whose choices only name blocks is tried with other blocks: a part of a second.
+const CHOICES: u64 = 300_000;
+
+/// [`verify`] within a budget: with other blocks in the place of those that values name, and as given.
 fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
     let mut normal = induction::normal_form(program);
     let mut renumbered = false;
@@ -87,10 +90,18 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         && !options.as_written
         && let Some(named) = NamedBlocks::of(&normal)
     {
+        // CTAs with different outcomes of a choice may be few.
+        if named.names.is_empty() {
+            let few = Budget::new(&Options { max_steps: options.max_steps.min(CHOICES), ..options });
+            let v = of_remainders(&normal, rules, options, &few);
+            if matches!(v.outcome, Outcome::Proved | Outcome::Violated) || budget.take_steps(few.used()).is_err() {
+                return Verdict { renumbered: v.renumbered | renumbered, ..v };
+            }
+        }
         let v = of_remainders(&named.kernel, rules, options, budget);
         let holds = || as_given(&normal).outcome == Outcome::Proved && run_time::fault(&normal, as_given).is_none();
         if v.outcome == Outcome::Proved && holds() && budget.check().is_ok() {
-            return Verdict { renumbered: true, any_blocks: named.names, ..v };
+            return Verdict { renumbered: true, any_blocks: named.names, chosen_blocks: named.chosen, ..v };
         }
     }
     let mut v = of_remainders(&normal, rules, options, budget);

@@ -250,6 +250,9 @@ pub struct Verdict {
     pub any_jobs: Option<u32>,
     /// Values known only at run time that only name blocks of inputs. The verdict holds for all blocks.
     pub any_blocks: Vec<String>,
+    /// Matrices of which choices by the place of the CTA name blocks, such as `max(0, cta.m - 2)`. The outcome holds for all
+    /// blocks.
+    pub chosen_blocks: Vec<String>,
     /// Whether the proof is of a kernel that makes the same steps with other numbers: counters in place of pipeline states,
     /// or other blocks of its jobs. A certificate needs a proof of the kernel as written ([`Options::as_written`]).
     pub renumbered: bool,
@@ -303,6 +306,7 @@ impl Verdict {
             any_length: None,
             any_jobs: None,
             any_blocks: Vec::new(),
+            chosen_blocks: Vec::new(),
             renumbered: false,
             kernel: None,
             others: Vec::new(),

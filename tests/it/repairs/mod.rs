@@ -75,3 +75,17 @@ fn fix_changes_nothing_that_it_did_not_read() {
     let said = warpline(&["verify", "metal", "--fix"]);
     assert!(said.status.code() == 2 && said.err.contains("--fix is for one scenario"), "{}", said.err);
 }
+
+#[test]
+fn several_mistakes_get_one_repair_each() {
+    let dir = TempDir::new();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("it/verify/protocols");
+    let list = warpline_campaign::cases_in(&folder).expect("readable");
+    let right = &list.iter().find(|c| c.name == "sliding_window/right").expect("a case").text;
+    let wrong = right.replace("      zero s\n", "").replace("      wgmma.fence\n", "");
+    let path = dir.write("k.pipe", wrong);
+    let fixed = warpline(&["verify", &path, "--machine", "h200", "--fix"]);
+    assert!(fixed.status.code() == 0 && fixed.err.contains("wrote the repaired kernel"), "{}{}", fixed.out, fixed.err);
+    let text = std::fs::read_to_string(&path).expect("readable");
+    assert_eq!([text.matches("wgmma.fence").count(), text.matches("zero s").count()], [2, 1], "{text}");
+}

@@ -17,7 +17,7 @@
 //!   row_classes         CTAs of a row whose outer loops differ by one iteration at most
 //!   uneven_jobs         CTAs of a row that behave differently, and share out any number of jobs
 //!   refused             trip counts that the kernel refuses
-//!   run_time_blocks     values known only at run time that only name blocks: lemma 19
+//!   named_blocks        values that only name blocks of inputs: lemma 19
 //!   remainders          values of the parameter that give the same trip count
 //! ```
 
@@ -31,6 +31,7 @@ pub(crate) mod jobs;
 pub(crate) mod lockstep;
 pub(crate) mod loop_bounds;
 pub(crate) mod loop_counter;
+pub(crate) mod named_blocks;
 pub(crate) mod nested_loops;
 pub(crate) mod outer_turns;
 pub(crate) mod periods;
@@ -39,7 +40,6 @@ pub(crate) mod refined_indices;
 pub(crate) mod refused;
 pub(crate) mod remainders;
 pub(crate) mod row_classes;
-pub(crate) mod run_time_blocks;
 pub(crate) mod running_counters;
 pub(crate) mod self_composition;
 pub(crate) mod sequential_loops;

@@ -292,11 +292,13 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
 fn sums<'p>(prog: &'p Program, x: &Violation) -> Vec<(Place, &'p str)> {
     let mut list: Vec<(Place, &str)> = Vec::new();
     for f in x.findings.iter().filter(|f| f.code == Code::SumBlocks) {
-        let here = |pc: &usize| prog.at[*pc] == f.site;
-        let Some(Instr::Op { op: Op::Mma { acc, .. }, .. }) = (0..prog.code.len()).find(here).map(|pc| &prog.code[pc])
-        else {
-            continue;
-        };
+        // A statement that a change put before the product has its site.
+        let here = prog.code.iter().zip(&prog.at).filter(|(_, site)| **site == f.site);
+        let mut sums = here.filter_map(|(i, _)| match i {
+            Instr::Op { op: Op::Mma { acc, .. }, .. } => Some(acc),
+            _ => None,
+        });
+        let Some(acc) = sums.next() else { continue };
         let name = prog.objects[acc.obj as usize].name.as_str();
         let whole = prog.sites[f.site as usize].text.ends_with(&format!("-> {name}"));
         if whole && !list.iter().any(|(_, other)| *other == name) {

@@ -46,7 +46,8 @@ pub fn suggest_several(
         let faults: Vec<Finding> = seen.findings.into_iter().filter(|f| !f.note).collect();
         ((seen.end == RunEnd::Finished).then_some(faults), budget.used())
     };
-    let mut trial = Trial { given: given.clone(), broken: broken.clone(), violation: violation.clone(), left: Vec::new() };
+    let mut trial =
+        Trial { given: given.clone(), broken: broken.clone(), violation: violation.clone(), left: Vec::new() };
     let mut edits: Vec<Edit> = Vec::new();
     loop {
         let (Some(left), _) = faults(&trial.broken) else { return report };
