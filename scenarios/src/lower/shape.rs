@@ -1,7 +1,7 @@
 //! Shapes: missing shapes are solved from places that must agree; then all places are checked.
 
 use warpline_sim::diag::Diagnostic;
-use warpline_sim::ir::{Class, Dtype, ObjId};
+use warpline_sim::ir::{Class, Dtype, Instr, ObjId, Op};
 
 use super::{Lower, cuts::uniform_ends};
 use crate::ast::Span;
@@ -189,23 +189,37 @@ impl Lower<'_> {
         }
     }
 
+    /// Reports an object whose shape is not known, if there is no other error: another error may be the cause. Shapes of
+    /// sums and blocks follow from others, so these come last.
+    fn report_unsolved(&mut self) {
+        if !self.errors.is_empty() {
+            return;
+        }
+        let sum = |i: &Instr| if let Instr::Op { op: Op::Mma { acc, .. }, .. } = i { Some(acc.obj) } else { None };
+        let sums: Vec<ObjId> = self.program.code.iter().filter_map(sum).collect();
+        let global = |id: ObjId| self.program.objects[id as usize].class == Class::Global;
+        let unsolved = |id: &ObjId| self.facts[*id as usize].shape.is_none() && self.facts[*id as usize].used;
+        let all = (0..self.program.objects.len() as ObjId).filter(unsolved);
+        let Some(id) = all.min_by_key(|id| (global(*id), sums.contains(id))) else { return };
+        let dtype = if sums.contains(&id) { "f32" } else { "f16" };
+        let (name, span) = (self.program.objects[id as usize].name.clone(), self.facts[id as usize].span.clone());
+        let d = if global(id) {
+            self.diag(&span, format!("the block size of `{name}` is not known"), "no move fixes it")
+                .help("one move of it must have a partner whose shape is declared")
+        } else {
+            self.diag(&span, format!("the shape of `{name}` is not known"), "no shape is declared")
+                .help(format!("declare it: `reg {name}: {dtype}[rows, cols]`"))
+        };
+        self.value_error(d);
+    }
+
     /// Writes the solved shapes and the cuts into the objects, and reports unsolved ones.
     pub(super) fn finish_objects(&mut self) {
+        self.report_unsolved();
         for id in 0..self.program.objects.len() {
             let facts = self.facts[id].clone();
             let name = self.program.objects[id].name.clone();
             let global = self.program.objects[id].class == Class::Global;
-            // Reported only without other errors, because another error may be the cause.
-            if facts.shape.is_none() && facts.used && self.errors.is_empty() {
-                let d = if global {
-                    self.diag(&facts.span, format!("the block size of `{name}` is not known"), "no move fixes it")
-                        .help("one move of it must have a partner whose shape is declared")
-                } else {
-                    self.diag(&facts.span, format!("the shape of `{name}` is not known"), "no shape is declared")
-                        .help(format!("declare it: `reg {name}: f32[rows, cols]`"))
-                };
-                self.value_error(d);
-            }
             let shape = facts.shape;
             let object = &mut self.program.objects[id];
             object.dtype = facts.dtype.unwrap_or(Dtype::F32);

@@ -67,8 +67,14 @@ impl Parser<'_> {
             }
             first = false;
             let known = self.at_declaration(true);
-            let done =
-                if known { self.declaration(out) } else { self.expected("a declaration or the end of the line") };
+            let done = if known {
+                self.declaration(out)
+            } else {
+                let comma =
+                    "declarations of a line follow each other without a comma: `mbar full (1)   mbar empty (1)`";
+                let help = self.sym_at(self.pos, ",").then_some(comma);
+                self.expected_with("a declaration or the end of the line", help)
+            };
             if done.is_err() {
                 self.recover_line(from);
             }

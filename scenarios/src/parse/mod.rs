@@ -230,9 +230,14 @@ impl<'a> Parser<'a> {
 
     /// Reports that something else was expected here.
     fn expected<T>(&mut self, what: &str) -> Parse<T> {
+        self.expected_with(what, None)
+    }
+
+    fn expected_with<T>(&mut self, what: &str, help: Option<&str>) -> Parse<T> {
         let message = format!("expected {what}, found {}", self.found());
         let label = format!("{what} was expected here");
-        self.fail(Diagnostic::new(self.file, self.span(), message, label))
+        let d = Diagnostic::new(self.file, self.span(), message, label);
+        self.fail(Diagnostic { help: help.map(String::from), ..d })
     }
 
     /// Reports an error, unless the lexer has already reported one on this line.
