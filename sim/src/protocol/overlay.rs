@@ -21,20 +21,20 @@ type Part = (i64, (i64, i64), (i64, i64));
 pub(super) fn aliases(objects: &[Object]) -> Vec<Vec<Vec<Alias>>> {
     let base = |x: usize| objects[x].overlay.map_or(x, |b| b as usize);
     let each = objects.iter().enumerate();
-    let mut list = vec![Vec::new(); objects.len()];
+    let mut list: Vec<Vec<Vec<Alias>>> = vec![Vec::new(); objects.len()];
     for (x, o) in each.clone().filter(|(_, o)| o.class != Class::Global) {
         for (y, p) in each.clone() {
             if x == y || base(x) != base(y) || o.class != p.class {
                 continue;
             }
             list[x].resize(o.slots as usize * o.pieces(), Vec::new());
+            let others: Vec<(usize, Part)> = parts(p).collect();
             for (piece, part) in parts(o) {
-                for slot in 0..p.slots {
-                    let shared = parts(p).filter(|(_, (s, ..))| *s == i64::from(slot));
-                    let shared = shared.filter(|(_, other)| overlap((o, part), (p, *other)));
-                    let pieces = shared.fold(0, |bits, (i, _)| bits | 1u64 << (i % p.pieces()));
-                    if pieces != 0 {
-                        list[x][piece].push(Alias { obj: y as ObjId, slot, pieces });
+                for (i, _) in others.iter().filter(|(_, other)| overlap((o, part), (p, *other))) {
+                    let (slot, bit) = ((i / p.pieces()) as u32, 1u64 << (i % p.pieces()));
+                    match list[x][piece].last_mut() {
+                        Some(alias) if (alias.obj, alias.slot) == (y as ObjId, slot) => alias.pieces |= bit,
+                        _ => list[x][piece].push(Alias { obj: y as ObjId, slot, pieces: bit }),
                     }
                 }
             }

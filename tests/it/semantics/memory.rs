@@ -82,6 +82,59 @@ fn slots_meet_where_their_bytes_do() {
 }
 
 #[test]
+fn parts_of_overlaid_buffers_meet_where_their_elements_do() {
+    check(
+        "a100",
+        "
+          grid 1  warps 2
+          shared x: f16[64, 64]
+          shared y: f16[64, 64] overlay on x
+          reg r: f16[32, 64]
+          warp 0: sts r -> x.rows(0, 2)
+          warp 1:
+            sts r -> y.rows(1, 2)
+            alu fma 1 x 1000000
+            sts r -> y.rows(0, 2)    //~ WAW race
+        ",
+    );
+}
+
+#[test]
+fn buffers_of_other_layouts_meet_as_a_whole() {
+    check(
+        "a100",
+        "
+          grid 1  warps 2
+          shared x: f16[64, 64]
+          shared y: f32[64, 32] overlay on x
+          reg r: f16[32, 64], q: f32[32, 32]
+          warp 0: sts r -> x.rows(0, 2)
+          warp 1:
+            alu fma 1 x 1000000
+            sts q -> y.rows(1, 2)    //~ WAW race
+        ",
+    );
+}
+
+#[test]
+fn an_overlay_on_an_overlay_lies_where_that_one_lies() {
+    check(
+        "a100",
+        "
+          grid 1  warps 2
+          shared x: f16[64, 64]
+          shared y: f16[64, 64] overlay on x
+          shared z: f16[64, 64] overlay on y
+          reg r: f16[64, 64]
+          warp 0: sts r -> x
+          warp 1:
+            alu fma 1 x 1000000
+            sts r -> z    //~ WAW race
+        ",
+    );
+}
+
+#[test]
 fn what_an_overlay_overwrote_is_gone() {
     let r = check(
         "a100",

@@ -24,10 +24,15 @@ fn refused(machine: &str, text: &str, why: &str) {
 fn what_does_not_fit_is_refused_by_every_command() {
     let one = |decl: &str| format!("kernel t()\n  grid 1\n  {decl}\n  all: barrier\n");
     refused("h200", &one("warps 1   shared a: f16[1024, 512]"), "bytes of shared memory");
+    // An overlay may be longer than the buffer that it lies over.
+    let long = "warps 1   shared x: f16[64, 64]   shared a[100]: f16[64, 64] overlay on x";
+    refused("h200", &one(long), "bytes of shared memory");
     refused("h200", &one("warps 33"), "threads");
     refused("h200", &one("warps 32   regs 128"), "registers");
     refused("h200", &one("warps 1   regs 264"), "registers");
     refused("b200", &one("warps 1   tmem t: f32[128, 1024]"), "columns of tensor memory");
+    let long = "warps 1   tmem x: f32[128, 64]   tmem t[8]: f32[128, 128] overlay on x";
+    refused("b200", &one(long), "columns of tensor memory");
     refused("h200", &one("warps 1   cluster 32"), "cluster");
     refused("h200", "kernel t(m = 0)\n  grid m   warps 1\n  all: barrier\n", "grid");
 }

@@ -1,7 +1,7 @@
 //! Stores of output: inside their matrix, each block completely, each element once.
 
 use crate::code::Code;
-use crate::ir::{ANY_EXTENT, Binary, Expr, Object, Place, Program};
+use crate::ir::{Binary, Expr, Object, Place, Program};
 
 use super::Stored;
 use crate::protocol::footprint::Footprint;
@@ -43,18 +43,13 @@ impl World<'_> {
         if let Some(place) = &self.spec.place {
             for i in 0..2 {
                 place.sign(pc, f.at[i].saturating_mul(2).saturating_add(1), place.times(f.forms[i], 2));
-                if ends[i] != ANY_EXTENT {
-                    let past = first[i].saturating_sub(ends[i]).saturating_mul(2).saturating_add(1);
-                    place.sign(pc, past, place.times(f.forms[i], by[i].saturating_mul(2)));
-                }
+                let past = first[i].saturating_sub(ends[i]).saturating_mul(2).saturating_add(1);
+                place.sign(pc, past, place.times(f.forms[i], by[i].saturating_mul(2)));
             }
         }
         for i in 0..2 {
             self.judge(Decision::Op(Binary::Lt, f.at[i], 0));
-            // A matrix without an end stands for any that is long enough.
-            if ends[i] != ANY_EXTENT {
-                self.judge(Decision::Op(Binary::Lt, first[i], ends[i]));
-            }
+            self.judge(Decision::Op(Binary::Lt, first[i], ends[i]));
         }
         let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return Ok(()) };
         if !self.met(Code::Outside, pc, None) {
