@@ -169,7 +169,11 @@ fn base(a: &mut Arena, t: Term) -> Term {
                 (_, Some(_)) => base(a, args[0]),
                 _ => x,
             },
-            _ => rounded_down(a, x),
+            // A quotient of a sum can be a sum with a constant, too.
+            _ => match rounded_down(a, x) {
+                same if same == x => x,
+                down => base(a, down),
+            },
         },
         _ => {
             let parts = plain(&parts);
@@ -219,8 +223,15 @@ pub(super) fn with_atoms(a: &mut Arena, t: Term, sums: &[Sum], memo: &mut FxHash
             all
         }
         Node::Op(op, args) => {
-            let args: Vec<Term> = args.iter().map(|x| with_atoms(a, *x, sums, memo)).collect();
-            a.op(op, &args)
+            // A quotient that rounds to zero is the sum that it is when rounded down, as in every expression.
+            let down = rounded_down(a, t);
+            let by_sum = if down == t { t } else { with_atoms(a, down, sums, memo) };
+            if by_sum == down {
+                let args: Vec<Term> = args.iter().map(|x| with_atoms(a, *x, sums, memo)).collect();
+                a.op(op, &args)
+            } else {
+                by_sum
+            }
         }
         Node::Table(i, first, cycle) => {
             let i = with_atoms(a, i, sums, memo);

@@ -134,6 +134,23 @@ fn a_comparison_of_a_dividend_is_one_of_its_quotient() {
     assert!(raced.starts_with("violated"), "{raced}");
 }
 
+/// Attention backward: the rows behind the end of a tile, divided as signed numbers are, and a loop that runs at least once.
+#[test]
+fn a_comparison_is_one_of_a_quotient_less_a_constant() {
+    let body = |most: &str| {
+        let count = "\tmov.u32 %r20, %ctaid.x;\n\tshl.b32 %r21, %r20, 7;\n\tsub.s32 %r22, %r10, %r21;\n\tadd.s32 %r22, %r22, -128;\n\
+                     \tshr.s32 %r23, %r22, 31;\n\tshr.u32 %r23, %r23, 27;\n\tadd.s32 %r23, %r22, %r23;\n\tshr.s32 %r24, %r23, 5;\n\
+                     \tmax.s32 %r25, %r24, 1;\n\tadd.s32 %r25, %r25, -1;\n\tst.shared.b32 [%r5], %r1;\n";
+        // The loop has no iteration where less than two blocks are left.
+        let other =
+            format!("\tsetp.gt.s32 %p4, %r24, {most};\n\t@%p4 bra $A;\n{BAR}$A:\n\tld.shared.b32 %r13, [%r6];\n");
+        format!("{count}{}{other}", repeated("L", ("%r12", "%r25"), BAR))
+    };
+    assert_eq!(verdict(&body("1")), "proved\t");
+    let raced = verdict(&body("0"));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
 /// Loops go over quotients of a size, and another condition reads it, too. A fault is one of a launch in which the loops have
 /// several iterations.
 #[test]
