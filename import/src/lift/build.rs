@@ -107,6 +107,7 @@ pub(super) fn program(
     let tree = if launch.timed { gather(&mut s, tree) } else { tree };
     let tree = super::flat::unflattened(&mut s, tree);
     let tree = super::last::decided(&mut s, tree);
+    let tree = super::within::decided(&mut s, tree);
     let tree = without_unread(&s, tree);
     let tree = super::skipped::without_skipped(&mut s, tree);
     let tree = if launch.timed { tree } else { super::nests::collapsed(&mut s, tree) };

@@ -79,6 +79,7 @@ mod vars;
 mod walk;
 mod ways;
 mod whole;
+mod within;
 mod words;
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::symbolic::{Atom, Node, Term};
+use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
 use super::effects_of::{map_effect, terms_of};
 use super::merge::{Merged, MergedKind};
@@ -155,7 +155,35 @@ pub(super) fn with(s: &mut Shared<'_>, t: Term, x: Term, new: Term) -> Term {
     if k == 0 && parts.len() > 1 {
         super::symbols::with_atoms(&mut s.arena, t, &[(parts, new)], &mut FxHashMap::default())
     } else {
-        s.arena.replace(t, &FxHashMap::from_iter([(x, new)]), &mut FxHashMap::default())
+        let mut all = FxHashMap::from_iter([(x, new)]);
+        if let Node::Op(Op::Div, args) = s.arena.node(x).clone()
+            && let Some(by) = s.arena.constant(args[1]).filter(|by| *by > 0)
+        {
+            // The quotient of a quotient is kept as one quotient.
+            let mut found = Vec::new();
+            quotients(&s.arena, t, (args[0], by), &mut found);
+            for (q, more) in found {
+                let more = s.arena.int(more);
+                all.insert(q, s.arena.div(new, more));
+            }
+        }
+        s.arena.replace(t, &all, &mut FxHashMap::default())
+    }
+}
+
+/// The quotients in a term of a dividend by multiples of a divisor, with what they divide the quotient by the divisor by.
+fn quotients(a: &Arena, t: Term, (x, by): (Term, i64), found: &mut Vec<(Term, i64)>) {
+    match a.node(t) {
+        Node::Const(_) | Node::Atom(_) => {}
+        Node::Sum(_, parts) => parts.iter().for_each(|(y, _)| quotients(a, *y, (x, by), found)),
+        Node::Op(op, args) => {
+            let more = a.constant(*args.last().unwrap_or(&t)).filter(|d| d % by == 0 && d / by > 1).map(|d| d / by);
+            match more.filter(|_| *op == Op::Div && args[0] == x) {
+                Some(more) => found.push((t, more)),
+                None => args.iter().for_each(|y| quotients(a, *y, (x, by), found)),
+            }
+        }
+        Node::Table(i, ..) => quotients(a, *i, (x, by), found),
     }
 }
 

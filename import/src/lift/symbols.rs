@@ -89,21 +89,11 @@ fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
         }
     }
     found.retain(|(x, of)| of.contains(x) || of.len() > 1);
-    found.retain(|(x, of)| {
-        let key = s.arena.parts(*x).1;
-        of.iter().all(|t| {
-            let mut at = |v: i64| {
-                let v = s.arena.int(v);
-                let t = with_atoms(&mut s.arena, *t, &[(key.clone(), v)], &mut FxHashMap::default());
-                s.arena.constant(t)
-            };
-            let none = at(0);
-            [-1, -2, -64, -1000].into_iter().all(|v| match (at(v), none) {
-                (Some(x), Some(y)) => x.max(0) == y.max(0),
-                _ => true,
-            })
-        })
+    let found = found.into_iter().filter_map(|(x, of)| {
+        let other = s.arena.scale(x, -1);
+        [x, other].into_iter().find(|x| of.iter().all(|t| is_zero_below(s, *x, *t))).map(|x| (x, of))
     });
+    let mut found: Vec<(Term, Vec<Term>)> = found.collect();
     // A count in which no sum is replaced is one itself, such as the difference of two bounds.
     let varies = |a| !matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Data(_));
     for t in bases {
@@ -114,6 +104,21 @@ fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
     }
     found.sort_by_key(|(t, _)| (s.arena.size(*t), *t));
     found.into_iter().map(|(t, _)| t).collect()
+}
+
+/// Whether a count is the same for all negative values of a sum as where the sum is 0.
+fn is_zero_below(s: &mut Shared<'_>, sum: Term, count: Term) -> bool {
+    let key = s.arena.parts(sum).1;
+    let mut at = |v: i64| {
+        let v = s.arena.int(v);
+        let t = with_atoms(&mut s.arena, count, &[(key.clone(), v)], &mut FxHashMap::default());
+        (t, s.arena.range(t).1 <= 0)
+    };
+    let (none, never) = at(0);
+    [-1, -2, -64, -1000].into_iter().all(|v| {
+        let (t, no) = at(v);
+        t == none || never && no
+    })
 }
 
 pub(super) fn counts(tree: &[Merged], list: &mut Vec<Term>) {
