@@ -289,7 +289,7 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
     let a = &s.arena;
     let sized = |(at, message): (usize, String)| at_inst(s, at, message, "a size that the text says, or that follows");
     let loads = loads(a, tree, warps).map_err(sized)?;
-    let stores = stores(a, tree).map_err(sized)?;
+    let stores = stores(a, tree, &loads).map_err(sized)?;
     let mut counts: BTreeMap<i64, u32> = BTreeMap::new();
     let mut uses: Vec<(usize, Term)> = Vec::new();
     let mut bad: Option<(usize, String)> = None;
