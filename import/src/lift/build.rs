@@ -151,6 +151,7 @@ pub(super) fn program(
     let tree = super::selected::separated(&mut s, tree);
     note_points(&mut s.arena, &tree);
     let (conditions, tree) = super::cases::unguarded(&s, tree);
+    let tree = super::expected::stated(&mut s, tree, n);
     let plan = plan(&s, &tree, n)?;
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);

@@ -21,6 +21,7 @@ mod effects_of;
 mod emit;
 mod equal;
 mod exits;
+mod expected;
 mod exprs;
 mod far;
 mod flat;

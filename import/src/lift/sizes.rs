@@ -61,7 +61,7 @@ type Issued = BTreeMap<(usize, u32), BTreeSet<(u32, u32)>>;
 type Signalled = (Term, u32);
 
 /// The CTAs that a copy writes to, and the CTA of the barrier that each part signals.
-fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) -> Vec<(u32, u32)> {
+pub(super) fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) -> Vec<(u32, u32)> {
     let cta = cta.and_then(|t| a.constant(t)).and_then(|c| u32::try_from(c).ok());
     match multicast.and_then(|t| a.constant(t)) {
         Some(mask) => {

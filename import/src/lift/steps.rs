@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::symbolic::{Arena, Atom, Node, Op, Term};
+use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::effects_of::{map_effect, terms_of};
 use super::merge::{Merged, MergedKind};
 use super::reroll::{MOST_STEPS, MOST_TRIED};
 use super::shared::Shared;
+use super::symbols::quotients;
 use super::tree::Effect;
 
 /// The largest number of values of variables for which two terms are compared.
@@ -162,28 +163,14 @@ pub(super) fn with(s: &mut Shared<'_>, t: Term, x: Term, new: Term) -> Term {
             // The quotient of a quotient is kept as one quotient.
             let mut found = Vec::new();
             quotients(&s.arena, t, (args[0], by), &mut found);
+            // Of those that round down.
+            found.retain(|(q, more)| *more > 1 && matches!(s.arena.node(*q), Node::Op(Op::Div, _)));
             for (q, more) in found {
                 let more = s.arena.int(more);
                 all.insert(q, s.arena.div(new, more));
             }
         }
         s.arena.replace(t, &all, &mut FxHashMap::default())
-    }
-}
-
-/// The quotients in a term of a dividend by multiples of a divisor, with what they divide the quotient by the divisor by.
-fn quotients(a: &Arena, t: Term, (x, by): (Term, i64), found: &mut Vec<(Term, i64)>) {
-    match a.node(t) {
-        Node::Const(_) | Node::Atom(_) => {}
-        Node::Sum(_, parts) => parts.iter().for_each(|(y, _)| quotients(a, *y, (x, by), found)),
-        Node::Op(op, args) => {
-            let more = a.constant(*args.last().unwrap_or(&t)).filter(|d| d % by == 0 && d / by > 1).map(|d| d / by);
-            match more.filter(|_| *op == Op::Div && args[0] == x) {
-                Some(more) => found.push((t, more)),
-                None => args.iter().for_each(|y| quotients(a, *y, (x, by), found)),
-            }
-        }
-        Node::Table(i, ..) => quotients(a, *i, (x, by), found),
     }
 }
 

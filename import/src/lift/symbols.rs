@@ -9,7 +9,7 @@ use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
 use super::effects_of::map_effect;
 use super::exprs::{Names, rounded_down};
-use super::merge::{Merged, MergedKind};
+use super::merge::{Merged, MergedKind, each_term};
 use super::reroll::rerolled;
 use super::shared::Shared;
 
@@ -24,6 +24,7 @@ pub(super) fn trip_symbols(
     tree: Vec<Merged>,
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Vec<Merged> {
+    let tree = if s.timing.is_none() { divided_again(s, names, tree, stands_for) } else { tree };
     let bases = self::bases(s, &tree);
     let mut sums: Vec<Sum> = Vec::new();
     for t in shared(s, &bases) {
@@ -61,6 +62,62 @@ pub(super) fn trip_symbols(
         names.trips.insert(t);
     }
     tree
+}
+
+/// First of the numbers of symbols for quotients that are divided again.
+const FIRST: u32 = 3 * super::residues::FIRST;
+
+/// The tree with a symbol for each trip count that is a quotient which other code divides again, or rounds to zero: the
+/// slot and the phase behind a loop. The quotient of a quotient is kept as one quotient, which does not show the count.
+fn divided_again(
+    s: &mut Shared<'_>,
+    names: &mut Names,
+    tree: Vec<Merged>,
+    stands_for: &mut FxHashMap<Term, Term>,
+) -> Vec<Merged> {
+    let mut with = FxHashMap::default();
+    for t in bases(s, &tree) {
+        let Node::Op(Op::Div, args) = s.arena.node(t).clone() else { continue };
+        let Some(by) = s.arena.constant(args[1]).filter(|by| *by > 1) else { continue };
+        let mut found = Vec::new();
+        each_term(&tree, &mut |x| quotients(&s.arena, x, (args[0], by), &mut found));
+        found.sort_unstable();
+        found.dedup();
+        let is_count = |(q, _): &(Term, i64)| *q == t;
+        if found.iter().all(is_count) {
+            continue;
+        }
+        s.assume(s.entry.line, "sizes that set trip counts are not negative");
+        let atom = symbol_for(s, (FIRST, &mut *stands_for), t, (1 << 31) - 1);
+        names.symbol(atom, super::exprs::leaf_name(&s.arena, t));
+        names.trips.insert(atom);
+        for (q, more) in found {
+            let more = s.arena.int(more);
+            with.insert(q, s.arena.div(atom, more));
+        }
+    }
+    if with.is_empty() {
+        return tree;
+    }
+    let mut memo = FxHashMap::default();
+    let mut f = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
+    tree.iter().map(|n| replaced(s, n, &mut f)).collect()
+}
+
+/// The quotients in a term of a dividend by a number or its multiples, with what they divide the first quotient by.
+pub(super) fn quotients(a: &Arena, t: Term, (x, by): (Term, i64), found: &mut Vec<(Term, i64)>) {
+    match a.node(t) {
+        Node::Const(_) | Node::Atom(_) => {}
+        Node::Sum(_, parts) => parts.iter().for_each(|(y, _)| quotients(a, *y, (x, by), found)),
+        Node::Op(op, args) => {
+            let d = args.get(1).and_then(|d| a.constant(*d)).filter(|d| *d > 0 && d % by == 0);
+            match d.filter(|_| matches!(op, Op::Div | Op::DivZero) && args[0] == x) {
+                Some(d) => found.push((t, d / by)),
+                None => args.iter().for_each(|y| quotients(a, *y, (x, by), found)),
+            }
+        }
+        Node::Table(i, ..) => quotients(a, *i, (x, by), found),
+    }
 }
 
 /// The terms that all loop bounds depend on, smallest first.

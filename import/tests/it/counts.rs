@@ -232,3 +232,18 @@ fn a_sum_that_is_left_out_of_counts_has_its_sign() {
     let bounded = verdict(&body("%r21"));
     assert!(bounded.starts_with("bounded"), "{bounded}");
 }
+
+/// What stands behind a loop divides its number of steps again, rounded to zero and in one division.
+#[test]
+fn a_quotient_of_a_trip_count_is_one_of_the_count() {
+    let body = |least: &str| {
+        let count = "\tadd.s32 %r20, %r10, 31;\n\tshr.s32 %r21, %r20, 5;\n\tshr.s32 %r22, %r20, 31;\n\tshr.u32 %r22, %r22, 27;\n\
+                     \tadd.s32 %r22, %r20, %r22;\n\tshr.s32 %r22, %r22, 5;\n\tshr.s32 %r22, %r22, 2;\n\tst.shared.b32 [%r5], %r1;\n";
+        let other =
+            format!("\tsetp.ge.s32 %p4, %r22, {least};\n\t@%p4 bra $A;\n{BAR}$A:\n\tld.shared.b32 %r13, [%r6];\n");
+        format!("{count}{}{other}", repeated("L", ("%r12", "%r21"), BAR))
+    };
+    assert_eq!(verdict(&body("1")), "proved\t");
+    let raced = verdict(&body("0"));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
