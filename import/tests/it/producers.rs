@@ -257,9 +257,9 @@ fn ctas_of_a_cluster_have_as_many_tiles() {
         common::verdict_on(&text)
     };
     assert_eq!(kernel(""), "proved\t");
-    // The second CTA waits once more.
-    let more = "\tsetp.eq.s32 %p4, %r22, 0;\n\t@%p4 bra $F;\n\tbarrier.cluster.arrive.release.aligned;\n\
-                \tbarrier.cluster.wait.acquire.aligned;\n$F:\n";
+    // A warp reads what the other one may not have written.
+    let more = "\tshl.b32 %r4, %r1, 2;\n\tadd.s32 %r5, %r3, %r4;\n\txor.b32 %r6, %r4, 128;\n\tadd.s32 %r6, %r3, %r6;\n\
+                \tst.shared.b32 [%r5], %r1;\n\tld.shared.b32 %r7, [%r6];\n";
     let faulty = kernel(more);
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
