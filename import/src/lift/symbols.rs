@@ -24,7 +24,7 @@ pub(super) fn trip_symbols(
     tree: Vec<Merged>,
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Vec<Merged> {
-    let tree = if s.timing.is_none() { divided_again(s, names, tree, stands_for) } else { tree };
+    let tree = if s.timing.is_none() { divided_again(s, names, tree, (stands_for, true)) } else { tree };
     let bases = self::bases(s, &tree);
     let mut sums: Vec<Sum> = Vec::new();
     for t in shared(s, &bases) {
@@ -51,6 +51,7 @@ pub(super) fn trip_symbols(
         }
     }
     let tree = super::residues::split(s, names, tree, stands_for);
+    let tree = if s.timing.is_none() { divided_again(s, names, tree, (stands_for, false)) } else { tree };
     let bases = self::bases(s, &tree);
     for t in bases {
         if s.arena.constant(t).is_some() || names.covered(&s.arena, t) {
@@ -73,9 +74,11 @@ fn divided_again(
     s: &mut Shared<'_>,
     names: &mut Names,
     tree: Vec<Merged>,
-    stands_for: &mut FxHashMap<Term, Term>,
+    (stands_for, first): (&mut FxHashMap<Term, Term>, bool),
 ) -> Vec<Merged> {
     let mut with = FxHashMap::default();
+    let mut list = Vec::new();
+    counts(&tree, &mut list);
     for t in bases(s, &tree) {
         let Node::Op(Op::Div, args) = s.arena.node(t).clone() else { continue };
         let Some(by) = s.arena.constant(args[1]).filter(|by| *by > 1) else { continue };
@@ -84,7 +87,11 @@ fn divided_again(
         found.sort_unstable();
         found.dedup();
         let is_count = |(q, _): &(Term, i64)| *q == t;
-        if found.iter().all(is_count) {
+        // Where loops go over such quotients, they are unrolled ones, at first.
+        let mut of_loops = Vec::new();
+        list.iter().for_each(|n| quotients(&s.arena, *n, (args[0], by), &mut of_loops));
+        let unrolled = first && of_loops.iter().any(|(_, more)| *more > 1);
+        if unrolled || found.iter().all(is_count) {
             continue;
         }
         s.assume(s.entry.line, "sizes that set trip counts are not negative");
