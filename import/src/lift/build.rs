@@ -99,14 +99,20 @@ pub(super) fn program(
     let everyone = if lists.len() == 128 { Set::MAX } else { (1 << lists.len()) - 1 };
     let n = lists.len() as u32 / s.ctas();
     let mut tree = Vec::new();
+    let mut first: Vec<Vec<Merged>> = Vec::new();
     for (w, nodes) in lists.into_iter().enumerate() {
-        let one = single(w as u32, nodes);
+        let mut one = single(w as u32, nodes);
+        match first.get(w % n as usize).filter(|_| !launch.timed) {
+            Some(first) => one = super::turns::alike(&mut s, one, first),
+            None => first.push(one.clone()),
+        }
         tree = if w == 0 { one } else { merge(tree, one) };
     }
     let tree = unrolled(&mut s, tree);
     let tree = if launch.timed { gather(&mut s, tree) } else { tree };
     let tree = super::flat::unflattened(&mut s, tree);
     let tree = super::last::decided(&mut s, tree);
+    let tree = super::within::decided(&mut s, tree);
     let tree = without_unread(&s, tree);
     let tree = super::skipped::without_skipped(&mut s, tree);
     let tree = if launch.timed { tree } else { super::nests::collapsed(&mut s, tree) };
@@ -150,6 +156,7 @@ pub(super) fn program(
     let tree = super::selected::separated(&mut s, tree);
     note_points(&mut s.arena, &tree);
     let (conditions, tree) = super::cases::unguarded(&s, tree);
+    let tree = super::expected::stated(&mut s, tree, n);
     let plan = plan(&s, &tree, n)?;
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
@@ -288,7 +295,7 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
     let a = &s.arena;
     let sized = |(at, message): (usize, String)| at_inst(s, at, message, "a size that the text says, or that follows");
     let loads = loads(a, tree, warps).map_err(sized)?;
-    let stores = stores(a, tree).map_err(sized)?;
+    let stores = stores(a, tree, &loads).map_err(sized)?;
     let mut counts: BTreeMap<i64, u32> = BTreeMap::new();
     let mut uses: Vec<(usize, Term)> = Vec::new();
     let mut bad: Option<(usize, String)> = None;

@@ -42,6 +42,11 @@ pub(super) fn cluster(s: &mut Shared<'_>, launch: &Launch) -> Result<[u32; 3], E
     if let Some(size) = s.entry.cluster.or(launch.cluster) {
         return Ok(size);
     }
+    if let Some([x, y]) = named(&s.entry.name) {
+        let line = s.entry.line;
+        s.assume(line, format!("a cluster has {x}x{y}x1 CTAs, as the kernel's name says"));
+        return Ok([x, y, 1]);
+    }
     let code = &s.entry.code;
     // A mask of the first CTA alone needs no second one.
     let alone = |i: &Inst| match i.args.last() {
@@ -56,4 +61,55 @@ pub(super) fn cluster(s: &mut Shared<'_>, launch: &Launch) -> Result<[u32; 3], E
     let Some(first) = s.entry.code.iter().find(pairs) else { return Ok([1; 3]) };
     s.assume(first.line, "a cluster has 2x1x1 CTAs, as the text does not say (`--cluster`)");
     Ok([2, 1, 1])
+}
+
+/// The cluster in the mangled name of a kernel of CUTLASS: the first tuple among the arguments of its main loop, such as
+/// `MainloopSm90TmaGmmaWarpSpecializedILi7ENS5_IJNS4_1CILi1EEENSA_ILi2EEESB_EEE` for 1x2x1. A size that is equal to the first
+/// one is a reference to it.
+fn named(name: &str) -> Option<[u32; 2]> {
+    let (_, of) = name.split_once("Mainloop")?;
+    let (_, mut rest) = of.split_once("ILi")?;
+    // Numbers of stages.
+    loop {
+        let (_, after) = number(rest)?;
+        match after.strip_prefix("Li") {
+            Some(next) => rest = next,
+            None => break rest = after,
+        }
+    }
+    let (head, sizes) = rest.split_once("_IJ")?;
+    let (space, first) = sizes.split_once("_1CILi")?;
+    let is_reference = |t: &str| t.len() <= 5 && t.starts_with("NS");
+    let (x, rest) = number(first).filter(|_| is_reference(head) && is_reference(space))?;
+    let rest = rest.strip_prefix("EE")?;
+    let y = match rest.split_once("_ILi") {
+        Some((space, second)) if is_reference(space) && !space.contains('_') => number(second)?.0,
+        _ if rest.starts_with('S') => x,
+        _ => return None,
+    };
+    (x >= 1 && y >= 1 && x.checked_mul(y)? <= 16).then_some([x, y])
+}
+
+/// A number that ends with `E`, and what follows.
+fn number(t: &str) -> Option<(u32, &str)> {
+    let (digits, rest) = t.split_once('E')?;
+    Some((digits.parse().ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn names_of_cutlass_say_the_cluster() {
+        let kernel =
+            |args: &str| format!("_ZN7cutlass13device_kernelINS1_34MainloopSm90TmaGmmaWarpSpecialized{args}NS1_3RowEE");
+        assert_eq!(named(&kernel("ILi7ENS5_IJNS4_1CILi1EEENSA_ILi2EEESB_EEE")), Some([1, 2]));
+        assert_eq!(named(&kernel("ILi7ENS5_IJNS4_1CILi2EEENSA_ILi1EEESC_EEE")), Some([2, 1]));
+        assert_eq!(named(&kernel("ILi8ELi2ELi4ENS5_IJNS4_1CILi2EEESA_NSA_ILi1EEEEEE")), Some([2, 2]));
+        assert_eq!(named(&kernel("ILi7ENS5_IJNS4_1CILi1EEESB_SB_EEE")), Some([1, 1]));
+        // The launch says it.
+        assert_eq!(named(&kernel("ILi8ELi2ELi4ENS5_IJiiNS4_1CILi1EEEEEE")), None);
+        assert_eq!(named("matmul_kernel"), None);
+    }
 }

@@ -111,17 +111,19 @@ impl Walk<'_, '_> {
         }
         let shape = i.mods.iter().find_map(|m| shape(m));
         let (Some((_, n, k)), Some(Arg::List(acc))) = (shape, i.args.first()) else { return Err(self.unknown(i)) };
-        if i.has("sp") {
-            return Err(self.unknown(i));
-        }
+        // A sparse left matrix keeps two elements of four, and metadata in registers say which.
+        let sparse = i.has("sp");
         let types: Vec<&str> = i.mods.iter().filter_map(|m| width(m).map(|_| m.as_str())).collect();
         let of = |n: usize| types.get(n).and_then(|m| width(m)).unwrap_or(16);
         // Accumulator, left, right.
         let (left, right) = (of(1), of(2));
         let first = acc.iter().find_map(|a| if let Arg::Reg(r) = a { Some(*r) } else { None }).unwrap_or(0);
-        // ..., scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
-        let flags: Vec<i64> =
-            i.args_from(3).iter().filter_map(|a| if let Arg::Int(v) = a { Some(*v) } else { None }).collect();
+        // ..., scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b; before them the metadata and their selector.
+        let flags: Vec<i64> = i
+            .args_from(if sparse { 5 } else { 3 })
+            .iter()
+            .filter_map(|a| if let Arg::Int(v) = a { Some(*v) } else { None })
+            .collect();
         let in_registers = matches!(i.args.get(1), Some(Arg::List(_)));
         let (trans_a, trans_b) = match (flags.as_slice(), in_registers) {
             ([.., a, b], false) if flags.len() >= 4 => (*a == 1, *b == 1),
@@ -130,7 +132,10 @@ impl Walk<'_, '_> {
         };
         let a = match i.arg(1) {
             Arg::List(_) => None,
-            a => Some(self.described(i, a, 64, k * left / 8, left, trans_a, k)?),
+            a => {
+                let kept = if sparse { k / 2 } else { k };
+                Some(self.described(i, a, 64, kept * left / 8, left, trans_a, kept)?)
+            }
         };
         let b = self.described(i, i.arg(2), n, k * right / 8, right, trans_b, k)?;
         self.push(at, 0, Effect::Wgmma { a, b, acc: first, n, k: k * left / 8 })?;

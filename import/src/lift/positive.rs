@@ -22,7 +22,10 @@ pub(super) fn by_counts(
 ) -> Vec<Merged> {
     let mut with = FxHashMap::default();
     for count in &names.trips {
-        for x in alike(&mut s.arena, *count) {
+        let meaning = stands_for.get(count).copied().unwrap_or(*count);
+        let mut all = alike(&mut s.arena, meaning);
+        all.extend((meaning != *count).then_some(meaning));
+        for x in all {
             let (of, by) = (asked(&mut s.arena, x), asked(&mut s.arena, *count));
             with.extend(of.into_iter().zip(by));
         }

@@ -61,7 +61,7 @@ type Issued = BTreeMap<(usize, u32), BTreeSet<(u32, u32)>>;
 type Signalled = (Term, u32);
 
 /// The CTAs that a copy writes to, and the CTA of the barrier that each part signals.
-fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) -> Vec<(u32, u32)> {
+pub(super) fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) -> Vec<(u32, u32)> {
     let cta = cta.and_then(|t| a.constant(t)).and_then(|c| u32::try_from(c).ok());
     match multicast.and_then(|t| a.constant(t)) {
         Some(mask) => {
@@ -320,8 +320,12 @@ struct Write {
 }
 
 /// Bytes of stores by tensor map: those that threads have written, from the store's address up to the address of the
-/// next store.
-pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term), u32>, (usize, String)> {
+/// next store. What no thread wrote is what copies brought there, of the sizes `loads`.
+pub(super) fn stores(
+    a: &Arena,
+    tree: &[Merged],
+    loads: &Sizes,
+) -> Result<BTreeMap<(usize, Term), u32>, (usize, String)> {
     let mut written: Vec<Write> = Vec::new();
     let mut starts: BTreeSet<i64> = BTreeSet::new();
     let mut list = Vec::new();
@@ -353,12 +357,17 @@ pub(super) fn stores(a: &Arena, tree: &[Merged]) -> Result<BTreeMap<(usize, Term
         _ => {}
     });
     let all = joined(written.iter());
+    let loaded = |((_, to, _), n): (&(usize, Term, Term), &u32)| {
+        addresses(a, *to).unwrap_or_default().into_iter().map(|x| (x, x + i64::from(*n))).collect::<Vec<_>>()
+    };
+    let copied = united(loads.iter().flat_map(loaded).collect());
     for (at, from, phase) in list {
         let Some(addresses) = addresses(a, from) else {
             return Err((at, "where this copy comes from has no bounds".into()));
         };
         let size = |x: &i64| {
-            let (_, end) = all.iter().find(|(low, high)| low <= x && x < high)?;
+            let inside = |(low, high): &&(i64, i64)| low <= x && x < high;
+            let (_, end) = all.iter().find(inside).or_else(|| copied.iter().find(inside))?;
             let n = starts.range(x + 1..).next().map_or(*end, |s| (*s).min(*end)) - x;
             Some(last_written(&written, *x, n, phase).unwrap_or(n))
         };

@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::symbolic::{Atom, Node, Term};
+use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::effects_of::{map_effect, terms_of};
 use super::merge::{Merged, MergedKind};
 use super::reroll::{MOST_STEPS, MOST_TRIED};
 use super::shared::Shared;
+use super::symbols::quotients;
 use super::tree::Effect;
 
 /// The largest number of values of variables for which two terms are compared.
@@ -155,7 +156,21 @@ pub(super) fn with(s: &mut Shared<'_>, t: Term, x: Term, new: Term) -> Term {
     if k == 0 && parts.len() > 1 {
         super::symbols::with_atoms(&mut s.arena, t, &[(parts, new)], &mut FxHashMap::default())
     } else {
-        s.arena.replace(t, &FxHashMap::from_iter([(x, new)]), &mut FxHashMap::default())
+        let mut all = FxHashMap::from_iter([(x, new)]);
+        if let Node::Op(Op::Div, args) = s.arena.node(x).clone()
+            && let Some(by) = s.arena.constant(args[1]).filter(|by| *by > 0)
+        {
+            // The quotient of a quotient is kept as one quotient.
+            let mut found = Vec::new();
+            quotients(&s.arena, t, (args[0], by), &mut found);
+            // Of those that round down.
+            found.retain(|(q, more)| *more > 1 && matches!(s.arena.node(*q), Node::Op(Op::Div, _)));
+            for (q, more) in found {
+                let more = s.arena.int(more);
+                all.insert(q, s.arena.div(new, more));
+            }
+        }
+        s.arena.replace(t, &all, &mut FxHashMap::default())
     }
 }
 

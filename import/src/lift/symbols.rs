@@ -9,7 +9,7 @@ use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
 use super::effects_of::map_effect;
 use super::exprs::{Names, rounded_down};
-use super::merge::{Merged, MergedKind};
+use super::merge::{Merged, MergedKind, each_term};
 use super::reroll::rerolled;
 use super::shared::Shared;
 
@@ -24,6 +24,7 @@ pub(super) fn trip_symbols(
     tree: Vec<Merged>,
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Vec<Merged> {
+    let tree = if s.timing.is_none() { divided_again(s, names, tree, (stands_for, true)) } else { tree };
     let bases = self::bases(s, &tree);
     let mut sums: Vec<Sum> = Vec::new();
     for t in shared(s, &bases) {
@@ -50,6 +51,7 @@ pub(super) fn trip_symbols(
         }
     }
     let tree = super::residues::split(s, names, tree, stands_for);
+    let tree = if s.timing.is_none() { divided_again(s, names, tree, (stands_for, false)) } else { tree };
     let bases = self::bases(s, &tree);
     for t in bases {
         if s.arena.constant(t).is_some() || names.covered(&s.arena, t) {
@@ -61,6 +63,68 @@ pub(super) fn trip_symbols(
         names.trips.insert(t);
     }
     tree
+}
+
+/// First of the numbers of symbols for quotients that are divided again.
+const FIRST: u32 = 3 * super::residues::FIRST;
+
+/// The tree with a symbol for each trip count that is a quotient which other code divides again, or rounds to zero: the
+/// slot and the phase behind a loop. The quotient of a quotient is kept as one quotient, which does not show the count.
+fn divided_again(
+    s: &mut Shared<'_>,
+    names: &mut Names,
+    tree: Vec<Merged>,
+    (stands_for, first): (&mut FxHashMap<Term, Term>, bool),
+) -> Vec<Merged> {
+    let mut with = FxHashMap::default();
+    let mut list = Vec::new();
+    counts(&tree, &mut list);
+    for t in bases(s, &tree) {
+        let Node::Op(Op::Div, args) = s.arena.node(t).clone() else { continue };
+        let Some(by) = s.arena.constant(args[1]).filter(|by| *by > 1) else { continue };
+        let mut found = Vec::new();
+        each_term(&tree, &mut |x| quotients(&s.arena, x, (args[0], by), &mut found));
+        found.sort_unstable();
+        found.dedup();
+        let is_count = |(q, _): &(Term, i64)| *q == t;
+        // Where loops go over such quotients, they are unrolled ones, at first.
+        let mut of_loops = Vec::new();
+        list.iter().for_each(|n| quotients(&s.arena, *n, (args[0], by), &mut of_loops));
+        let unrolled = first && of_loops.iter().any(|(_, more)| *more > 1);
+        if unrolled || found.iter().all(is_count) {
+            continue;
+        }
+        s.assume(s.entry.line, "sizes that set trip counts are not negative");
+        let atom = symbol_for(s, (FIRST, &mut *stands_for), t, (1 << 31) - 1);
+        names.symbol(atom, super::exprs::leaf_name(&s.arena, t));
+        names.trips.insert(atom);
+        for (q, more) in found {
+            let more = s.arena.int(more);
+            with.insert(q, s.arena.div(atom, more));
+        }
+    }
+    if with.is_empty() {
+        return tree;
+    }
+    let mut memo = FxHashMap::default();
+    let mut f = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
+    tree.iter().map(|n| replaced(s, n, &mut f)).collect()
+}
+
+/// The quotients in a term of a dividend by a number or its multiples, with what they divide the first quotient by.
+pub(super) fn quotients(a: &Arena, t: Term, (x, by): (Term, i64), found: &mut Vec<(Term, i64)>) {
+    match a.node(t) {
+        Node::Const(_) | Node::Atom(_) => {}
+        Node::Sum(_, parts) => parts.iter().for_each(|(y, _)| quotients(a, *y, (x, by), found)),
+        Node::Op(op, args) => {
+            let d = args.get(1).and_then(|d| a.constant(*d)).filter(|d| *d > 0 && d % by == 0);
+            match d.filter(|_| matches!(op, Op::Div | Op::DivZero) && args[0] == x) {
+                Some(d) => found.push((t, d / by)),
+                None => args.iter().for_each(|y| quotients(a, *y, (x, by), found)),
+            }
+        }
+        Node::Table(i, ..) => quotients(a, *i, (x, by), found),
+    }
 }
 
 /// The terms that all loop bounds depend on, smallest first.
@@ -89,21 +153,11 @@ fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
         }
     }
     found.retain(|(x, of)| of.contains(x) || of.len() > 1);
-    found.retain(|(x, of)| {
-        let key = s.arena.parts(*x).1;
-        of.iter().all(|t| {
-            let mut at = |v: i64| {
-                let v = s.arena.int(v);
-                let t = with_atoms(&mut s.arena, *t, &[(key.clone(), v)], &mut FxHashMap::default());
-                s.arena.constant(t)
-            };
-            let none = at(0);
-            [-1, -2, -64, -1000].into_iter().all(|v| match (at(v), none) {
-                (Some(x), Some(y)) => x.max(0) == y.max(0),
-                _ => true,
-            })
-        })
+    let found = found.into_iter().filter_map(|(x, of)| {
+        let other = s.arena.scale(x, -1);
+        [x, other].into_iter().find(|x| of.iter().all(|t| is_zero_below(s, *x, *t))).map(|x| (x, of))
     });
+    let mut found: Vec<(Term, Vec<Term>)> = found.collect();
     // A count in which no sum is replaced is one itself, such as the difference of two bounds.
     let varies = |a| !matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Data(_));
     for t in bases {
@@ -114,6 +168,21 @@ fn shared(s: &mut Shared<'_>, bases: &[Term]) -> Vec<Term> {
     }
     found.sort_by_key(|(t, _)| (s.arena.size(*t), *t));
     found.into_iter().map(|(t, _)| t).collect()
+}
+
+/// Whether a count is the same for all negative values of a sum as where the sum is 0.
+fn is_zero_below(s: &mut Shared<'_>, sum: Term, count: Term) -> bool {
+    let key = s.arena.parts(sum).1;
+    let mut at = |v: i64| {
+        let v = s.arena.int(v);
+        let t = with_atoms(&mut s.arena, count, &[(key.clone(), v)], &mut FxHashMap::default());
+        (t, s.arena.range(t).1 <= 0)
+    };
+    let (none, never) = at(0);
+    [-1, -2, -64, -1000].into_iter().all(|v| {
+        let (t, no) = at(v);
+        t == none || never && no
+    })
 }
 
 pub(super) fn counts(tree: &[Merged], list: &mut Vec<Term>) {
@@ -169,7 +238,11 @@ fn base(a: &mut Arena, t: Term) -> Term {
                 (_, Some(_)) => base(a, args[0]),
                 _ => x,
             },
-            _ => rounded_down(a, x),
+            // A quotient of a sum can be a sum with a constant, too.
+            _ => match rounded_down(a, x) {
+                same if same == x => x,
+                down => base(a, down),
+            },
         },
         _ => {
             let parts = plain(&parts);
@@ -219,8 +292,15 @@ pub(super) fn with_atoms(a: &mut Arena, t: Term, sums: &[Sum], memo: &mut FxHash
             all
         }
         Node::Op(op, args) => {
-            let args: Vec<Term> = args.iter().map(|x| with_atoms(a, *x, sums, memo)).collect();
-            a.op(op, &args)
+            // A quotient that rounds to zero is the sum that it is when rounded down, as in every expression.
+            let down = rounded_down(a, t);
+            let by_sum = if down == t { t } else { with_atoms(a, down, sums, memo) };
+            if by_sum == down {
+                let args: Vec<Term> = args.iter().map(|x| with_atoms(a, *x, sums, memo)).collect();
+                a.op(op, &args)
+            } else {
+                by_sum
+            }
         }
         Node::Table(i, first, cycle) => {
             let i = with_atoms(a, i, sums, memo);

@@ -111,6 +111,9 @@ impl Arena {
                 // x - q * n with a divisor that is not a constant is a sum with a product: see `product_remainder`.
                 continue;
             };
+            if let Some(t) = self.remainder_of_quotient(k, list, (i, x, c)) {
+                return Some(t);
+            }
             if m % c != 0 {
                 continue;
             }
@@ -143,6 +146,26 @@ impl Arena {
         None
     }
 
+    /// `n (x / d) - n c (x / (c d)) + rest`, with the remainder of `x / d` by `c`. The quotient of a quotient is kept as
+    /// one quotient.
+    fn remainder_of_quotient(&mut self, k: i64, list: &[(Term, i64)], (i, x, by): (usize, Term, i64)) -> Option<Term> {
+        let m = list[i].1;
+        let is_down = |s: &Self, t: Term| matches!(s.node(t), Node::Op(Op::Div, _));
+        list.get(i).filter(|(t, _)| is_down(self, *t))?;
+        let (j, c) = list.iter().enumerate().find_map(|(j, (t, n))| {
+            let Node::Op(Op::Div, args) = self.node(*t) else { return None };
+            let d = self.constant(args[1]).filter(|d| args[0] == x && *d > 1 && by % d == 0 && by > *d)?;
+            (n.checked_mul(by / d)? == m.checked_neg()?).then_some((j, by / d))
+        })?;
+        let (t, n) = list[j];
+        let c = self.int(c);
+        let r = self.rem(t, c);
+        let r = self.scale(r, n);
+        let rest = list.iter().enumerate().filter(|(l, _)| *l != i && *l != j).map(|(_, p)| *p).collect();
+        let rest = self.sum(k, rest);
+        Some(self.add(rest, r))
+    }
+
     /// Floor division.
     pub fn div(&mut self, a: Term, b: Term) -> Term {
         if let Some(t) = self.over_table(Op::Div, &[a, b]) {
@@ -153,6 +176,9 @@ impl Arena {
         };
         if c == 1 {
             return a;
+        }
+        if let Some(a) = self.without_remainder(a, c) {
+            return self.div(a, b);
         }
         let (k, p) = self.parts(a);
         if p.is_empty() {
@@ -198,6 +224,23 @@ impl Arena {
         let t = self.intern(Node::Op(Op::Div, Rc::new([inner, by])));
         parts.push((t, 1));
         self.sum(q, parts)
+    }
+
+    /// A dividend in which `c (x / c)` stands for `x - x mod c`.
+    fn without_remainder(&mut self, t: Term, c: i64) -> Option<Term> {
+        let (_, parts) = self.parts(t);
+        parts.iter().find_map(|(r, m)| {
+            let Node::Op(Op::Rem, args) = self.node(*r).clone() else { return None };
+            let x = args[0];
+            if self.constant(args[1]) != Some(c) || self.parts(x).1.len() != 1 || !self.is_of_launch(x) {
+                return None;
+            }
+            parts.iter().find(|(t, n)| *t == x && n.checked_neg() == Some(*m))?;
+            let (q, back) = (self.div(x, args[1]), self.sub(*r, x));
+            let (q, back) = (self.scale(q, c.checked_mul(-m)?), self.scale(back, -m));
+            let without = self.add(t, back);
+            Some(self.add(without, q))
+        })
     }
 
     /// Records a divisor, so that a comparison of a dividend can become a comparison of its quotient.

@@ -240,7 +240,43 @@ impl Arena {
             let t = self.cond(c, a, b);
             return self.plus(t, k);
         }
+        if let Some(t) = self.one_quotient(c, a, b) {
+            return t;
+        }
         self.intern(Node::Op(Op::If, Rc::new([c, a, b])))
+    }
+
+    /// A choice by sign between two forms of one quotient: `x > 0 ? (x - 1) / c + 1 : -(-x / c)`, of which both round up.
+    fn one_quotient(&mut self, c: Term, a: Term, b: Term) -> Option<Term> {
+        let to_zero =
+            |s: &Self, t: Term| s.parts(t).1.iter().any(|(x, _)| matches!(s.node(*x), Node::Op(Op::DivZero, _)));
+        if !to_zero(self, a) && !to_zero(self, b) {
+            return None;
+        }
+        let a = self.rounded_down_under(a, c, true);
+        let b = self.rounded_down_under(b, c, false);
+        (a == b).then_some(a)
+    }
+
+    /// A sum in which quotients that round to zero round down, where a condition says that the dividend is not negative.
+    fn rounded_down_under(&mut self, t: Term, c: Term, holds: bool) -> Term {
+        let mut facts = Facts::default();
+        self.learn(c, holds, &mut facts);
+        let (k, parts) = self.parts(t);
+        let mut all = self.int(k);
+        for (x, by) in parts.iter() {
+            let x = match self.node(*x).clone() {
+                Node::Op(Op::DivZero, args)
+                    if self.constant(args[1]).is_some_and(|d| d > 0) && self.bounded(args[0], &facts).0 >= 0 =>
+                {
+                    self.div(args[0], args[1])
+                }
+                _ => *x,
+            };
+            let x = self.scale(x, *by);
+            all = self.add(all, x);
+        }
+        all
     }
 
     /// The value of a condition, if facts decide it.

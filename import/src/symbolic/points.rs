@@ -13,10 +13,16 @@ const MOST: usize = 4096;
 const FEW: i64 = 64;
 
 impl Arena {
-    /// Computes the values of a term in which operators combine several parts: bounds say little of such a term.
+    /// Computes the values of a term in which operators combine several parts, or in which a counter and a sequence of it
+    /// stand: bounds say little of such a term.
     pub fn note_points(&mut self, t: Term) {
         let (_, parts) = self.parts(t);
-        if parts.iter().any(|(x, _)| matches!(self.node(*x), Node::Op(..))) && !self.noted.contains_key(&t) {
+        let combined = |x: Term| match self.node(x) {
+            Node::Op(..) => true,
+            Node::Table(i, ..) => parts.iter().any(|(y, _)| y == i),
+            _ => false,
+        };
+        if parts.iter().any(|(x, _)| combined(*x)) && !self.noted.contains_key(&t) {
             let all = self.points(t).map(|all| all.into_iter().collect());
             self.noted.insert(t, all);
         }
@@ -65,7 +71,11 @@ impl Arena {
         if low <= -(1 << 40) || high - low >= FEW {
             return None;
         }
-        found.entry(t).or_insert_with(|| (low..=high).collect());
+        // A sequence of a counter may have needed fewer values of it.
+        let list = found.entry(t).or_default();
+        if (list.len() as i64) <= high - low {
+            *list = (low..=high).collect();
+        }
         Some(())
     }
 }

@@ -15,7 +15,7 @@ impl Arena {
     }
 
     /// Whether a term reads no counter of a loop and no variable. Sequences are found in the form of other terms.
-    fn is_of_launch(&self, t: Term) -> bool {
+    pub(super) fn is_of_launch(&self, t: Term) -> bool {
         !self.mentions(t, |a| !matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) | Atom::Data(_)))
     }
 

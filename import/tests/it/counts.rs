@@ -134,6 +134,23 @@ fn a_comparison_of_a_dividend_is_one_of_its_quotient() {
     assert!(raced.starts_with("violated"), "{raced}");
 }
 
+/// Attention backward: the rows behind the end of a tile, divided as signed numbers are, and a loop that runs at least once.
+#[test]
+fn a_comparison_is_one_of_a_quotient_less_a_constant() {
+    let body = |most: &str| {
+        let count = "\tmov.u32 %r20, %ctaid.x;\n\tshl.b32 %r21, %r20, 7;\n\tsub.s32 %r22, %r10, %r21;\n\tadd.s32 %r22, %r22, -128;\n\
+                     \tshr.s32 %r23, %r22, 31;\n\tshr.u32 %r23, %r23, 27;\n\tadd.s32 %r23, %r22, %r23;\n\tshr.s32 %r24, %r23, 5;\n\
+                     \tmax.s32 %r25, %r24, 1;\n\tadd.s32 %r25, %r25, -1;\n\tst.shared.b32 [%r5], %r1;\n";
+        // The loop has no iteration where less than two blocks are left.
+        let other =
+            format!("\tsetp.gt.s32 %p4, %r24, {most};\n\t@%p4 bra $A;\n{BAR}$A:\n\tld.shared.b32 %r13, [%r6];\n");
+        format!("{count}{}{other}", repeated("L", ("%r12", "%r25"), BAR))
+    };
+    assert_eq!(verdict(&body("1")), "proved\t");
+    let raced = verdict(&body("0"));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
 /// Loops go over quotients of a size, and another condition reads it, too. A fault is one of a launch in which the loops have
 /// several iterations.
 #[test]
@@ -175,5 +192,58 @@ fn the_slot_of_the_last_step_is_one_of_the_trip_count() {
     assert_eq!(verdict(&body(BAR)), "proved\t");
     // The other warp may still read the slot of the last step.
     let raced = verdict(&body(""));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
+/// CuTe rounds a quotient up by a choice: `n > 0 ? (n - 1) / 32 + 1 : -(-n / 32)`. It is one quotient for every reader.
+#[test]
+fn a_quotient_that_a_choice_rounds_up_is_one_quotient() {
+    let body = |last: &str| {
+        let count = "\tadd.s32 %r20, %r10, -1;\n\tshr.s32 %r21, %r20, 31;\n\tshr.u32 %r21, %r21, 27;\n\tadd.s32 %r21, %r20, %r21;\n\
+                     \tshr.s32 %r21, %r21, 5;\n\tadd.s32 %r21, %r21, 1;\n\tneg.s32 %r22, %r10;\n\tshr.s32 %r23, %r22, 31;\n\
+                     \tshr.u32 %r23, %r23, 27;\n\tsub.s32 %r23, %r23, %r10;\n\tshr.s32 %r23, %r23, 5;\n\tneg.s32 %r23, %r23;\n\
+                     \tsetp.gt.s32 %p4, %r10, 0;\n\tselp.b32 %r24, %r21, %r23, %p4;\n\tmin.s32 %r25, %r24, 7;\n\
+                     \tadd.s32 %r26, %r24, -1;\n";
+        let first = repeated("L", ("%r12", "%r25"), &exchange(BAR));
+        format!("{count}{first}{}", repeated("M", ("%r14", "%r26"), &exchange(last)))
+    };
+    assert_eq!(verdict(&body(BAR)), "proved\t");
+    let raced = verdict(&body(""));
+    assert!(raced.starts_with("violated"), "{raced}");
+}
+
+/// Causal attention: steps before and behind the diagonal. How many steps are left out is not negative, and its negative
+/// would be no number of steps.
+#[test]
+fn a_sum_that_is_left_out_of_counts_has_its_sign() {
+    let body = |asked: &str| {
+        let counts = "\tld.param.u32 %r30, [k_param_0];\n\tsub.s32 %r20, %r11, %r30;\n\tmax.s32 %r20, %r20, 0;\n\
+                      \tsub.s32 %r21, %r10, %r20;\n\tadd.s32 %r22, %r21, %r10;\n\tst.shared.b32 [%r5], %r1;\n";
+        let other =
+            format!("\tsetp.gt.s32 %p4, {asked}, 0;\n\t@%p4 bra $A;\n{BAR}$A:\n\tld.shared.b32 %r13, [%r6];\n{BAR}");
+        let first = repeated("L", ("%r12", "%r21"), BAR);
+        let second = repeated("M", ("%r14", "%r22"), &exchange(BAR));
+        format!("{counts}{first}{other}{second}{}", repeated("N", ("%r15", "%r10"), &exchange(BAR)))
+    };
+    // The first loop may have no iteration where there are steps.
+    let raced = verdict(&body("%r10"));
+    assert!(raced.starts_with("violated"), "{raced}");
+    // The number of steps that are left out is not varied together with the number of all steps.
+    let bounded = verdict(&body("%r21"));
+    assert!(bounded.starts_with("bounded"), "{bounded}");
+}
+
+/// What stands behind a loop divides its number of steps again, rounded to zero and in one division.
+#[test]
+fn a_quotient_of_a_trip_count_is_one_of_the_count() {
+    let body = |least: &str| {
+        let count = "\tadd.s32 %r20, %r10, 31;\n\tshr.s32 %r21, %r20, 5;\n\tshr.s32 %r22, %r20, 31;\n\tshr.u32 %r22, %r22, 27;\n\
+                     \tadd.s32 %r22, %r20, %r22;\n\tshr.s32 %r22, %r22, 5;\n\tshr.s32 %r22, %r22, 2;\n\tst.shared.b32 [%r5], %r1;\n";
+        let other =
+            format!("\tsetp.ge.s32 %p4, %r22, {least};\n\t@%p4 bra $A;\n{BAR}$A:\n\tld.shared.b32 %r13, [%r6];\n");
+        format!("{count}{}{other}", repeated("L", ("%r12", "%r21"), BAR))
+    };
+    assert_eq!(verdict(&body("1")), "proved\t");
+    let raced = verdict(&body("0"));
     assert!(raced.starts_with("violated"), "{raced}");
 }

@@ -1,16 +1,30 @@
 //! Rings as compilers write them: slots and phases that loops carry, in loops that are unrolled.
 
-/// The verdict on a kernel with this body, for two warps and a ring of three barriers that all threads arrive at.
+use warpline_import::{lift, ptx};
+
+/// The verdict on a kernel with this body.
 fn verdict(body: &str) -> String {
-    let text = format!(
+    crate::common::verdict_on(&text(body))
+}
+
+/// How many loops its program has.
+fn loops(body: &str) -> usize {
+    let text = text(body);
+    let module = ptx::read(&text).expect("a module");
+    let lifted = lift::lift(&module, &module.entries[0], "k.ptx", &text, &lift::Launch::default()).expect("a program");
+    lifted.program.loops.len()
+}
+
+/// A kernel with this body, for two warps and a ring of three barriers that all threads arrive at.
+fn text(body: &str) -> String {
+    format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n\
          .reqntid 64\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<32>;\n\t.reg .b64 %rd<8>;\n\
          \t.shared .align 8 .b8 bar[24];\n\tld.param.u32 %r10, [k_param_1];\n\tmov.u32 %r1, %tid.x;\n\
          \tmov.b32 %r2, bar;\n\tsetp.ne.s32 %p1, %r1, 0;\n\t@%p1 bra $L0;\n\tmbarrier.init.shared.b64 [%r2], 64;\n\
          \tmbarrier.init.shared.b64 [%r2+8], 64;\n\tmbarrier.init.shared.b64 [%r2+16], 64;\n$L0:\n\tbar.sync 0;\n\
          \tmov.b32 %r7, 0;\n\tmov.b32 %r8, 0;\n{body}\tret;\n}}\n"
-    );
-    crate::common::verdict_on(&text)
+    )
 }
 
 /// The barrier of the slot in `%r11`, an arrival and a wait; then the next slot and phase.
@@ -43,6 +57,33 @@ fn a_ring_in_an_unrolled_loop_is_proved() {
     // The phase does not flip where the second step of an iteration ends a round.
     let faulty = verdict(&tiles(""));
     assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// The second step of an iteration asks whether it exists, before its wait alone. It does, in each iteration.
+#[test]
+fn a_step_that_always_exists_is_a_step() {
+    let tiles = |second: &str, asked: i32| {
+        let (a, b, c) = (step("L3", SLOT, FLIP), step("L4", SLOT, second), step("L5", SLOT, FLIP));
+        let wait = "$L4:\n";
+        let (before, after) = b.split_once(wait).expect("a wait");
+        let (wait, after) = after.split_once("bra $L4;\n").expect("its end");
+        let b = format!(
+            "{before}\tadd.s32 %r17, %r14, {asked};\n\tsetp.ge.s32 %p9, %r17, %r16;\n\t@%p9 bra $L9;\n$L4:\n{wait}bra $L4;\n\
+             $L9:\n{after}"
+        );
+        format!(
+            "\tadd.s32 %r16, %r10, 31;\n\tshr.s32 %r16, %r16, 5;\n\tsetp.lt.s32 %p4, %r16, 1;\n\t@%p4 bra $L7;\n\
+             \tand.b32 %r3, %r16, 1;\n\tsetp.eq.s32 %p5, %r16, 1;\n\t@%p5 bra $L6;\n\tand.b32 %r4, %r16, -2;\n\
+             \tmov.b32 %r14, 0;\n$L2:\n{a}{b}\tadd.s32 %r14, %r14, 2;\n\tsetp.ne.s32 %p6, %r14, %r4;\n\t@%p6 bra $L2;\n\
+             $L6:\n\tsetp.eq.s32 %p7, %r3, 0;\n\t@%p7 bra $L7;\n{c}$L7:\n"
+        )
+    };
+    assert_eq!(loops(&tiles(FLIP, 1)), 1);
+    assert_eq!(verdict(&tiles(FLIP, 1)), "proved\t");
+    let faulty = verdict(&tiles("", 1));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+    // The last step of an even number of steps does not wait.
+    assert_eq!(loops(&tiles(FLIP, 2)), 1 + 1);
 }
 
 /// Each lane holds the address of one barrier, and a shuffle by the slot's number gives it to all.

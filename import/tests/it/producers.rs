@@ -188,3 +188,78 @@ fn a_stationary_product_of_few_rows_has_half_of_the_columns() {
     let faulty = kernel(31);
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
+
+/// CUTLASS has the host compute how many bytes a copy brings: they reach up to the barriers behind them.
+#[test]
+fn an_argument_says_how_many_bytes_a_barrier_expects() {
+    let kernel = |waited: &str| {
+        let copy = "\t@%p1 bra $L0;\n\tmbarrier.arrive.expect_tx.shared.b64 %rd3, [%r2], %r10;\n\tmov.b32 %r14, 0;\n\
+             \tcp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd2, {%r14}], [%r2];\n$L0:\n";
+        format!(
+            "{}{copy}{waited}\tshl.b32 %r4, %r1, 2;\n\tadd.s32 %r5, %r3, %r4;\n\tld.shared.b32 %r6, [%r5];\n",
+            barriers(&[1])
+        )
+    };
+    assert_eq!(verdict(256, &kernel(&wait("L1", 0, "0"))), "proved\t");
+    let faulty = verdict(256, &kernel(""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// A copy in, and a copy out of the same bytes, which no thread writes.
+#[test]
+fn a_store_reads_what_a_copy_brought() {
+    let kernel = |waited: &str| {
+        let copy = "\tmov.b32 %r14, 0;\n\t@%p1 bra $L0;\n\tmbarrier.arrive.expect_tx.shared.b64 %rd3, [%r2], 512;\n\
+             \tcp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd2, {%r14}], [%r2];\n$L0:\n";
+        let store = "\t@!%p1 cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd2, {%r14}], [%r3];\n\
+                     \tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group.read 0;\n";
+        format!("{}{copy}{waited}{store}", barriers(&[1]))
+    };
+    assert_eq!(verdict(64, &kernel(&wait("L1", 0, "0"))), "proved\t");
+    let faulty = verdict(64, &kernel(""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// A sparse product of a warpgroup reads half as many bytes of its left operand, here those that all threads wrote.
+#[test]
+fn a_sparse_product_reads_half_of_the_left_operand() {
+    let kernel = |free: u32| {
+        let zeros = ["%f1"; 4].join(", ");
+        let product = format!(
+            "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {{{zeros}}}, %rd4, %rd5, %r11, 0, 1, 1, 1, 0, 0;"
+        );
+        let body = format!(
+            "\tshr.u32 %r4, %r3, 4;\n\tcvt.u64.u32 %rd4, %r4;\n\tor.b64 %rd4, %rd4, 35188667056128;\n\tadd.s64 %rd5, %rd4, 256;\n\
+             \tmov.b32 %r11, 0;\n\tshl.b32 %r5, %r1, 2;\n\tadd.s32 %r5, %r3, %r5;\n\tbar.sync 0;\n\twgmma.fence.sync.aligned;\n\
+             \t{product}\n\twgmma.commit_group.sync.aligned;\n\tst.shared.b32 [%r5+{free}], %r1;\n\
+             \twgmma.wait_group.sync.aligned 0;\n"
+        );
+        let text = text(128, &body).replace("data[1024]", "data[8192]");
+        common::verdict_on(&text)
+    };
+    // The left operand has 4096 bytes, and the right one begins there.
+    assert_eq!(kernel(7168), "proved\t");
+    let faulty = kernel(0);
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// Two CTAs of a cluster go over tiles that each counts from its own number, and wait for each other in each turn.
+#[test]
+fn ctas_of_a_cluster_have_as_many_tiles() {
+    let kernel = |more: &str| {
+        let all = "\tbarrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;\n";
+        let body = format!(
+            "\tmov.u32 %r20, %ctaid.x;\n\tmov.u32 %r21, %nctaid.x;\n\tmov.u32 %r22, %cluster_ctarank;\n\
+             \tsetp.ge.s32 %p2, %r20, %r10;\n\t@%p2 bra $E;\n$L:\n{all}\tadd.s32 %r20, %r20, %r21;\n\
+             \tsetp.lt.s32 %p3, %r20, %r10;\n\t@%p3 bra $L;\n$E:\n{more}{all}"
+        );
+        let text = text(64, &body).replace(".reqntid 64", ".reqntid 64\n.reqnctapercluster 2");
+        common::verdict_on(&text)
+    };
+    assert_eq!(kernel(""), "proved\t");
+    // A warp reads what the other one may not have written.
+    let more = "\tshl.b32 %r4, %r1, 2;\n\tadd.s32 %r5, %r3, %r4;\n\txor.b32 %r6, %r4, 128;\n\tadd.s32 %r6, %r3, %r6;\n\
+                \tst.shared.b32 [%r5], %r1;\n\tld.shared.b32 %r7, [%r6];\n";
+    let faulty = kernel(more);
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}

@@ -433,7 +433,32 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
             list.push((prog.site(l.head).line, values.join(", ")));
         }
     }
+    // A symbol of a compiled kernel is one number in a launch, and any number: where it is read with one value only, the
+    // verdict is for this value. Beside a varied parameter in the bound of a loop, it is not varied with it.
+    if prog.opaque_globals && !varied.is_empty() && list.is_empty() {
+        let unvaried = |q: &ParamId| !varied.contains(q) && prog.symbols[*q as usize].definition.is_none();
+        for q in (0..prog.symbols.len() as ParamId).filter(unvaried) {
+            if let Some(line) = first_read(prog, q) {
+                let s = &prog.symbols[q as usize];
+                list.push((line, format!("{} = {}", s.name, s.value)));
+            }
+        }
+    }
     list
+}
+
+/// The line that first reads a parameter, in a bound of a loop or anywhere else.
+fn first_read(prog: &Program, q: ParamId) -> Option<u32> {
+    let reads = |e: &Expr| prog.parameters_of(e).contains(&q);
+    let bound = prog.loops.iter().find(|l| l.bound.as_ref().is_some_and(reads)).map(|l| prog.site(l.head).line);
+    bound.or_else(|| {
+        let read = |i| {
+            let mut found = false;
+            each(prog, i, &mut |_, e| found |= reads(e));
+            found
+        };
+        (0..prog.code.len()).find(|pc| read(&prog.code[*pc])).map(|pc| prog.site(pc as _).line)
+    })
 }
 
 /// The symbol that is the size of a grid of one row or column.
