@@ -8,6 +8,7 @@ M: sm__cycles_elapsed.max, sm__cycles_active.min, .avg, .max, smsp__inst_execute
 l1tex__m_xbar2l1tex_read_bytes.sum, lts__t_sectors_srcunit_tex.sum, lts__t_sector_hit_rate.pct, lts__cycles_elapsed.avg, lts__t_sectors.avg,
 .max, l1tex__t_sector_hit_rate.pct, dram__bytes_read.sum, dram__bytes_write.sum, gpu__time_duration.sum. Kernels with tensor maps are left
 out. LOG has the list and the name of each launch, in order. Data: ../data/h100_stalls.csv, whose reasons are shares of their sum.
+The counters of ../data/h100_lookups.csv are named in its first line.
 """
 
 import json

@@ -212,6 +212,19 @@ fn every_warp_stores_its_part() {
     assert!(passes > 7.0 * 32.0 * (64.0 + 32.0 + 64.0 + 64.0), "{passes}");
 }
 
+/// Eight warps copy rows of 512 bytes, each warp whole lines, also where a part of the tile has two rows for eight warps.
+#[test]
+fn warps_that_share_a_row_copy_whole_lines() {
+    let cycles = |rate: &str| {
+        let rate = format!("machine.memory.copy_bytes_per_clk={rate}");
+        let report = recorded("plain_1536x2816x1024_128x256x64_w8_s2", &["--machine", "h100", "--set", &rate]);
+        report["cycles"].as_f64().expect("cycles")
+    };
+    // Sixteen steps of 48 KB pass at 123 bytes a cycle, one after the other. As halves of lines they took twice as long.
+    let (measured, unlimited) = (cycles("123"), cycles("1000000"));
+    assert!(measured - unlimited < 16.0 * 49152.0 / 123.0, "{measured} and {unlimited}");
+}
+
 /// ptxas unrolls a loop that only loads and computes by four, and issues the loads of a step together.
 #[test]
 fn loads_of_a_short_loop_are_in_flight_together() {

@@ -145,8 +145,16 @@ impl World<'_> {
         self.narrow(a, who.cta, &place.sel, [&mut rows, &mut cols])?;
         if crew != 0 && crew.count_ones() > 1 {
             let n = crew.count_ones() as i64;
-            let axis = if (rows.1 - rows.0) % n == 0 { &mut rows } else { &mut cols };
-            cut(axis, share(o.class, crew, who.warp), n);
+            let i = share(o.class, crew, who.warp);
+            let height = rows.1 - rows.0;
+            // Warps of a compiled kernel that copy more parts of a block than it has rows each copy a part of one row.
+            let down = match height % n {
+                0 => n,
+                _ if o.class == Class::Global && self.prog.opaque_globals => common_divisor(height, n),
+                _ => 1,
+            };
+            cut(&mut rows, i / (n / down), down);
+            cut(&mut cols, i % (n / down), n / down);
         }
         let mut pieces = if o.class == Class::Global { 0 } else { pieces_of(&o.row_cuts, &o.col_cuts, rows, cols) };
         if let [all, ..] = place.sel.exact.as_slice() {
@@ -384,6 +392,11 @@ pub(super) fn size(o: &Object) -> (i64, i64) {
 fn cut(axis: &mut (i64, i64), i: i64, n: i64) {
     let len = (axis.1 - axis.0) / n;
     *axis = (axis.0 + i * len, axis.0 + (i + 1) * len);
+}
+
+/// The greatest common divisor of two positive numbers.
+fn common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a.max(1) } else { common_divisor(b, a % b) }
 }
 
 /// The pieces that a rectangle overlaps, as bits.

@@ -40,6 +40,8 @@ pub(super) enum When {
     Unordered,
     /// The same for lines that are not in the cache.
     Missed,
+    /// Requests of a later wave whose clusters have routes of different lengths. Its clusters started at different times.
+    Apart,
 }
 
 impl Merging {
@@ -75,6 +77,7 @@ impl Merging {
     /// Lookups for one line by the clusters of a crowd.
     pub(super) fn lookups(&self, crowd: &Crowd, when: When, split: bool) -> f64 {
         let all = match (when, self.places) {
+            (When::Apart, _) => crowd.count(),
             (When::Unordered, Some(places)) => self.scattered(crowd.count(), places),
             // A miss waits for memory, and later requests of neighbors for the line wait with it.
             (When::Missed, Some(places)) => {
@@ -98,7 +101,7 @@ impl Merging {
         let (pairs, near) = match when {
             When::InStep => (self.pairs, self.near),
             When::ByPairs | When::Missed => (self.pairs, self.near_later),
-            When::Unordered => (self.later, 0.0),
+            When::Unordered | When::Apart => (self.later, 0.0),
         };
         let merged = |(first, second): &(u32, u32)| {
             let k = f64::from(*first) + f64::from(*second) * (1.0 - pairs);
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn clusters_of_a_later_wave_are_anywhere_on_the_chip_and_meet_where_they_share_a_group() {
-        use When::{Missed, Unordered};
+        use When::{Apart, Missed, Unordered};
         let later = Merging { places: Some(4.0), ..rules(1.0) };
         let lookups = |ids: std::ops::Range<i64>, when| later.lookups(&crowd(ids, false), when, false);
         // One cluster asks once. Two are at the same of four places in one case of four.
@@ -159,5 +162,7 @@ mod tests {
         assert_eq!(lookups(0..32, Unordered), 8.0);
         // Neighbors that wait for memory meet wherever they are.
         assert_eq!(lookups(0..2, Missed), 1.0);
+        // Clusters that started at different times do not meet.
+        assert_eq!(lookups(0..16, Apart), 16.0);
     }
 }

@@ -152,6 +152,11 @@ impl Routes {
         self.routes.iter().flat_map(|r| r.ids.clone().map(|_| r.length)).collect()
     }
 
+    /// Whether some clusters have longer routes than others.
+    fn differ(&self) -> bool {
+        self.routes.windows(2).any(|r| r[0].length != r[1].length)
+    }
+
     /// The copies that all clusters share, if they do.
     fn common(&self) -> Option<&[Traffic]> {
         self.routes.first().filter(|_| self.shared).map(|r| r.copies.as_slice())

@@ -189,7 +189,9 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let mut requests: Vec<TileRequest> = Vec::new();
         let mut unions: [Unions; 4] = Default::default();
         // The first wave starts in step, and stays so until its CTAs store results.
-        let mut when = if first == 0 { When::InStep } else { When::Unordered };
+        // CTAs of different lengths end at different times, and so start the CTAs of the next wave.
+        let later = if self.later && routes.differ() { When::Apart } else { When::Unordered };
+        let mut when = if first == 0 { When::InStep } else { later };
         // By object: bytes that the simulated unit's clusters read, and those that may come from memory.
         let mut firsts = vec![(0, 0); self.prog.objects.len()];
         let mut mine_read: FxHashSet<(u32, u32)> = FxHashSet::default();
@@ -216,7 +218,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 };
                 let sum = &mut per[tile.obj as usize];
                 if t.store {
-                    when = if first == 0 { When::ByPairs } else { When::Unordered };
+                    when = if first == 0 { When::ByPairs } else { later };
                     if self.walker.is_atomic(t) {
                         requests.push(TileRequest { atomic: true, ..request });
                         continue;
