@@ -10,9 +10,10 @@ use crate::{Outcome, Verdict};
 pub struct Property {
     /// Its name.
     pub name: &'static str,
-    /// `proved`, `bounded`, `violated`, `held`, `not reached`, `gave up` or `not looked at`. `held`: no run up to the
-    /// one with the fault violates the property. `not reached`: that run ended too early to tell. `not looked at`: a
-    /// search of every order does not check the property.
+    /// `proved`, `proved as assumed`, `bounded`, `violated`, `held`, `not reached`, `gave up` or `not looked at`. `proved
+    /// as assumed`: an assumption of the verdict is about this property. `held`: no run up to the one with the fault
+    /// violates the property. `not reached`: that run ended too early to tell. `not looked at`: a search of every order
+    /// does not check the property.
     pub verdict: &'static str,
 }
 
@@ -85,8 +86,13 @@ pub fn properties(v: &Verdict) -> Vec<Property> {
         })
     };
     let hangs = v.violation.as_ref().is_some_and(|x| !x.hang.is_empty());
+    // Blocks that other values name are assumed to be inside their matrices.
+    let inside = v.any_jobs.is_some() || !v.any_blocks.is_empty() || !v.chosen_blocks.is_empty();
     let of = |by| match v.outcome {
         Outcome::Proved | Outcome::Bounded { .. } if v.searched.is_some() && !seen(by) => "not looked at",
+        Outcome::Proved if inside && matches!(by, Kinds(kinds) if kinds.contains(&FindingKind::Coverage)) => {
+            "proved as assumed"
+        }
         Outcome::Proved => "proved",
         Outcome::Bounded { .. } => "bounded",
         Outcome::Violated if violated(by) => "violated",

@@ -222,7 +222,7 @@ impl<'p> Reads<'p> {
     fn term(&self, e: &Expr) -> Option<(Value, Expr)> {
         let has = |e: &Expr| self.first_value(e).is_some();
         match e {
-            Expr::Tape(tape, index) => (!has(index)).then(|| (Value::RunTime(*tape), Expr::Const(1))),
+            Expr::Tape(tape, index) => (!has(index)).then_some((Value::RunTime(*tape), Expr::Const(1))),
             _ if self.is_choice(e) => Some((Value::Choice(e.clone()), Expr::Const(1))),
             Expr::Binary(Binary::Add | Binary::Sub, p) => match (has(&p.0), has(&p.1)) {
                 (true, false) if self.is_small(&p.1) => self.term(&p.0),
