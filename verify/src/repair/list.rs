@@ -1,7 +1,9 @@
 //! The changes that repair tries, smallest and nearest to the fault first.
 
 use warpline_sim::code::Code;
-use warpline_sim::ir::{ArrivalsPer, Expr, Fence, Instr, Loop, MbarId, Op, Order, Phase, Place, Program, Queue, Site};
+use warpline_sim::ir::{
+    ArrivalsPer, Expr, Fence, Instr, Loop, MbarId, ObjId, Op, Order, Phase, Place, Program, Queue, Site,
+};
 
 use crate::Violation;
 use crate::mutation::{Change, Edit, edits, synchronizes};
@@ -288,17 +290,23 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
     others.iter().for_each(|(op, text)| put((*op).clone(), text));
 }
 
-/// The accumulators to which a product adds what does not belong to its sum, with their names; each is a whole object.
+/// The accumulators to which a product adds what does not belong to its sum, with their names; each is a whole object. If
+/// other products add to it, too, a `zero` might clear what they added.
 fn sums<'p>(prog: &'p Program, x: &Violation) -> Vec<(Place, &'p str)> {
+    let products = |site: u32| {
+        let product = move |(i, at): (&'p Instr, &u32)| match i {
+            Instr::Op { op: Op::Mma { acc, .. }, .. } if *at == site => Some(acc),
+            _ => None,
+        };
+        prog.code.iter().zip(&prog.at).filter_map(product)
+    };
+    let others = |site: u32, obj: ObjId| {
+        let adds = |i: &Instr| matches!(i, Instr::Op { op: Op::Mma { acc, .. }, .. } if acc.obj == obj);
+        prog.code.iter().zip(&prog.at).any(|(i, at)| *at != site && adds(i))
+    };
     let mut list: Vec<(Place, &str)> = Vec::new();
     for f in x.findings.iter().filter(|f| f.code == Code::SumBlocks) {
-        // A statement that a change put before the product has its site.
-        let here = prog.code.iter().zip(&prog.at).filter(|(_, site)| **site == f.site);
-        let mut sums = here.filter_map(|(i, _)| match i {
-            Instr::Op { op: Op::Mma { acc, .. }, .. } => Some(acc),
-            _ => None,
-        });
-        let Some(acc) = sums.next() else { continue };
+        let Some(acc) = products(f.site).next().filter(|acc| !others(f.site, acc.obj)) else { continue };
         let name = prog.objects[acc.obj as usize].name.as_str();
         let whole = prog.sites[f.site as usize].text.ends_with(&format!("-> {name}"));
         if whole && !list.iter().any(|(_, other)| *other == name) {
