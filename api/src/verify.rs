@@ -316,43 +316,19 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let trips = trips(&subject);
     let (faulty, witness, suggested, repair) = {
         let x = verdict.violation.as_ref();
-        let faulty = x.and_then(|x| match x.trips {
-            Some(_) => x.kernel(trips.as_ref()?).map(|p| p.bind()),
-            None if !x.lengths.is_empty() => {
-                warpline_verify::with_lengths(subject.symbolic(), &x.lengths, x.cluster).map(|p| p.bind())
-            }
-            None => Some(subject.program.clone()),
-        });
+        let faulty = x.and_then(|x| repair::at_fault(&subject, x));
         let fault = x.zip(faulty.as_ref());
         let witness = fault.and_then(|(x, p)| warpline_verify::witness(p, rules, x, options.max_steps));
-        let allowed = |p: &Program| warpline_sim::engine::admit(p, &subject.machine).is_ok();
         // A fence as a repair is a proof that takes at least the steps of the second look.
         let lasts = without_init.as_ref().is_some_and(|v| matches!(v.outcome, Outcome::GaveUp { .. }));
         let (suggested, repair) = match fault.filter(|_| options.suggest && !lasts) {
-            Some((x, p)) => {
+            Some(fault) => {
                 let steps = &mut TrialSteps::of(subject.symbolic(), options.limits());
-                let missing = repair::add_missing(&subject, p, x, steps);
-                let (suggested, repair) = missing.map_or((None, None), |(s, r)| (Some(s), Some(r)));
-                let mut suggested = suggested.unwrap_or_else(|| {
-                    let values = one_stage_more(&subject);
-                    warpline_verify::suggest((subject.symbolic(), p), rules, x, &values, &allowed, steps)
-                });
-                let last = if suggested.found.is_some() {
-                    None
-                } else {
-                    repair::last(&subject, p, x, steps).map(|(last, repair)| {
-                        suggested = RepairReport { tried: suggested.tried + last.tried, ..last };
-                        repair
-                    })
-                };
-                if suggested.found.is_none() {
-                    let several = warpline_verify::suggest_several((subject.symbolic(), p), rules, x, &allowed, steps);
-                    suggested = RepairReport { tried: suggested.tried + several.tried, ..several };
-                }
-                let found = suggested.found.as_ref();
-                let repair = repair.or(last).or_else(|| {
+                let (suggested, repair) = repair::search(&subject, fault, &one_stage_more(&subject), steps);
+                let repair = repair.or_else(|| {
                     // The change holds already; its text is verified with steps of its own.
-                    repair::spelled(&subject, p, found?, &mut TrialSteps::of(subject.symbolic(), options.limits()))
+                    let steps = &mut TrialSteps::of(subject.symbolic(), options.limits());
+                    repair::spelled(&subject, fault.1, suggested.found.as_ref()?, steps)
                 });
                 (Some(suggested), repair)
             }

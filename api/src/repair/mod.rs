@@ -3,7 +3,8 @@
 //! ```text
 //!   fault ─▶ statements that are missing altogether (missing)  ─┐
 //!      ├───▶ the verifier's smallest change (spelled)          ─┼─▶ new text ─ compile, verify ─▶ Repair
-//!      └───▶ barriers, memory orders and waits (last)          ─┘
+//!      ├───▶ barriers, memory orders and waits (last)          ─┤
+//!      └───▶ several changes (verifier, several)               ─┘
 //! ```
 //!
 //! The verifier changes operations, and copies only statements that the kernel already has. A missing statement, such
@@ -11,10 +12,11 @@
 
 mod last;
 mod missing;
+mod several;
 mod spelled;
 
 use warpline_sim::ir::Program;
-use warpline_verify::{Outcome, RepairReport, Suggestion, TrialSteps, Violation};
+use warpline_verify::{Outcome, RepairReport, Suggestion, TrialSteps, Value, Violation};
 
 use crate::load::Subject;
 
@@ -31,6 +33,14 @@ pub struct Repair {
     pub outcome: Outcome,
 }
 
+impl Repair {
+    fn of(file: &str, old: &str, text: String, outcome: Outcome) -> Repair {
+        let diff =
+            similar::TextDiff::from_lines(old, &text).unified_diff().context_radius(1).header(file, file).to_string();
+        Repair { file: file.to_string(), text, diff, outcome }
+    }
+}
+
 /// A text to try, and the change in words.
 struct Attempt {
     words: String,
@@ -40,8 +50,65 @@ struct Attempt {
 /// Largest number of texts that are verified.
 const TRIED: usize = 96;
 
+/// A fault, with the kernel at its trip counts.
+pub(crate) type Fault<'a> = (&'a Violation, &'a Program);
+
+/// The kernel at the trip counts of a fault.
+pub(crate) fn at_fault(subject: &Subject, x: &Violation) -> Option<Program> {
+    match x.trips {
+        Some(_) => x.kernel(&crate::verify::trips(subject)?).map(|p| p.bind()),
+        None if !x.lengths.is_empty() => {
+            warpline_verify::with_lengths(subject.symbolic(), &x.lengths, x.cluster).map(|p| p.bind())
+        }
+        None => Some(subject.program.clone()),
+    }
+}
+
+/// Searches for the smallest change that repairs a kernel, and for its text. `values` are other values of parameters to
+/// try. Where no single change is found, several are tried.
+pub(crate) fn search(
+    subject: &Subject,
+    fault: Fault<'_>,
+    values: &[Value],
+    steps: &mut TrialSteps,
+) -> (RepairReport, Option<Repair>) {
+    let found = one_change(subject, fault, values, steps);
+    if found.0.found.is_some() {
+        return found;
+    }
+    let tried = found.0.tried;
+    let several = several::search(subject, fault, steps, several::MISSING);
+    (RepairReport { tried: tried + several.0.tried, ..several.0 }, several.1)
+}
+
+/// A single change, or two that belong together.
+fn one_change(
+    subject: &Subject,
+    (x, broken): Fault<'_>,
+    values: &[Value],
+    steps: &mut TrialSteps,
+) -> (RepairReport, Option<Repair>) {
+    if let Some((suggested, repair)) = add_missing(subject, broken, x, steps) {
+        return (suggested, Some(repair));
+    }
+    let kernels = (subject.symbolic(), broken);
+    let suggested = warpline_verify::suggest(kernels, subject.rules(), x, values, &|p| admitted(subject, p), steps);
+    if suggested.found.is_some() {
+        return (suggested, None);
+    }
+    match last(subject, broken, x, steps) {
+        Some((last, repair)) => (RepairReport { tried: suggested.tried + last.tried, ..last }, Some(repair)),
+        None => (suggested, None),
+    }
+}
+
+/// Whether the machine can run a program.
+fn admitted(subject: &Subject, p: &Program) -> bool {
+    warpline_sim::engine::admit(p, &subject.machine).is_ok()
+}
+
 /// A statement that the kernel does not have, if adding it repairs the fault.
-pub(crate) fn add_missing(
+fn add_missing(
     subject: &Subject,
     broken: &Program,
     x: &Violation,
@@ -51,12 +118,7 @@ pub(crate) fn add_missing(
 }
 
 /// A statement or a memory order that is tried after the verifier's changes.
-pub(crate) fn last(
-    subject: &Subject,
-    broken: &Program,
-    x: &Violation,
-    steps: &mut TrialSteps,
-) -> Option<(RepairReport, Repair)> {
+fn last(subject: &Subject, broken: &Program, x: &Violation, steps: &mut TrialSteps) -> Option<(RepairReport, Repair)> {
     first_that_holds(subject, last::attempts(kernel_text(subject)?, broken, x), steps)
 }
 
@@ -102,15 +164,12 @@ fn tried(subject: &Subject, text: String, steps: &mut TrialSteps) -> Option<Repa
     }
     let old = subject.kernel_text()?;
     let new = subject.with_text(&text)?;
-    if warpline_sim::engine::admit(&new.program, &new.machine).is_err() {
+    if !admitted(&new, &new.program) {
         return None;
     }
     let verdict = steps.verify(new.symbolic(), new.rules())?;
     if !verdict.holds() {
         return None;
     }
-    let file = subject.program.file.clone();
-    let diff =
-        similar::TextDiff::from_lines(old, &text).unified_diff().context_radius(1).header(&file, &file).to_string();
-    Some(Repair { file, text, diff, outcome: verdict.outcome })
+    Some(Repair::of(&subject.program.file, old, text, verdict.outcome))
 }

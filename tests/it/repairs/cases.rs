@@ -8,8 +8,8 @@ const CP_WGMMA: &str = "hopper/cp_async_wgmma";
 const MULTISTAGE: &str = "correct/sm80_multistage";
 
 pub(super) const EXPECT: &str = "      arrive full[i % stages] expect bytes(a) + bytes(b)\n";
-const FULL: &str = "      wait full[i % stages] for i / stages\n";
-const EMPTY: &str = "wait empty[i % stages] for i / stages - 1";
+pub(super) const FULL: &str = "      wait full[i % stages] for i / stages\n";
+pub(super) const EMPTY: &str = "wait empty[i % stages] for i / stages - 1";
 const LOADS: &str = "arrive full[i % stages] expect bytes(a) + bytes(b)";
 
 const AMPERE: &str = "ampere/smem_double_buffer";

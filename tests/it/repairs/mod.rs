@@ -8,7 +8,7 @@ use warpline_scenarios::{embedded, embedded_kernel_of, scenario};
 use warpline_tests::{TempDir, warpline};
 
 use crate::verify::mutated;
-use cases::{Case, EXPECT, MBARRIERS, OTHERS, SPECIALIZED};
+use cases::{Case, EMPTY, EXPECT, FULL, MBARRIERS, OTHERS, SPECIALIZED};
 
 /// The repair of a mistake: whether it is right, and the text to show.
 fn repair(case: &Case) -> (bool, String) {
@@ -88,4 +88,30 @@ fn several_mistakes_get_one_repair_each() {
     assert!(fixed.status.code() == 0 && fixed.err.contains("wrote the repaired kernel"), "{}{}", fixed.out, fixed.err);
     let text = std::fs::read_to_string(&path).expect("readable");
     assert_eq!([text.matches("wgmma.fence").count(), text.matches("zero s").count()], [2, 1], "{text}");
+}
+
+#[test]
+fn pairs_of_mistakes_get_both_repairs() {
+    const MISTAKES: [(&str, &str); 6] = [
+        (EXPECT, ""),
+        ("expect bytes(a) + bytes(b)", "expect bytes(a)"),
+        ("      wgmma.fence\n", ""),
+        (";  fence mbarrier_init", ""),
+        (FULL, ""),
+        (EMPTY, "wait empty[i % stages] for i / stages"),
+    ];
+    let pairs: Vec<[usize; 2]> = (0..6).flat_map(|a| (a + 1..6).map(move |b| [a, b])).collect();
+    // Both change one statement, or the barrier has no statement left that tells what belongs to it.
+    let apart = |p: &&[usize; 2]| !matches!(p, [0, 1] | [0, 4] | [0, 5]);
+    let wrong = pairs.par_iter().filter(apart).filter_map(|[a, b]| {
+        let json = mutated(SPECIALIZED, &[MISTAKES[*a], MISTAKES[*b]], &[]).json;
+        let diff = json["violation"]["suggestion"]["diff"].as_str().unwrap_or("").to_string();
+        let added = |m: (&str, &str)| {
+            let statement = m.0.trim().trim_start_matches(';').trim();
+            diff.lines().any(|l| l.starts_with('+') && l.contains(statement))
+        };
+        (!added(MISTAKES[*a]) || !added(MISTAKES[*b])).then(|| format!("{a} and {b}: {diff}"))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{} pairs: {}", wrong.len(), wrong.join("\n"));
 }

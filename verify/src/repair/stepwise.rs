@@ -25,8 +25,7 @@ const TRIED: usize = 1024;
 type Place = (Code, Site, Option<Site>);
 
 /// Looks for up to four changes with which the kernel holds. `broken` is the kernel at the violation's trip count.
-/// A hang ends its run, so its other faults are not known, and a compiled kernel is to have its verdict soon: for both
-/// nothing is tried.
+/// For a compiled kernel, whose verdict is to come soon, nothing is tried.
 pub fn suggest_several(
     (given, broken): (&Program, &Program),
     rules: Rules,
@@ -35,24 +34,28 @@ pub fn suggest_several(
     steps: &mut TrialSteps,
 ) -> RepairReport {
     let mut report = RepairReport { found: None, tried: 0, limited: false };
-    if given.opaque_globals || !violation.hang.is_empty() {
+    if given.opaque_globals {
         return report;
     }
     let in_a_run = steps.of_a_run();
-    // The faults of a run that comes to its end.
     let faults = |p: &Program| {
         let budget = &Budget::new(&in_a_run);
         let seen = canonical::run(ClassRun::of_cluster(p, rules, violation.cluster, in_a_run, budget).job(p));
         let faults: Vec<Finding> = seen.findings.into_iter().filter(|f| !f.note).collect();
-        ((seen.end == RunEnd::Finished).then_some(faults), budget.used())
+        let left = match seen.end {
+            RunEnd::Finished => Some(Left { hangs: false, faults }),
+            RunEnd::Hung(_) => Some(Left { hangs: true, faults }),
+            RunEnd::Broken | RunEnd::Limit(_) => None,
+        };
+        (left, budget.used())
     };
     let mut trial =
-        Trial { given: given.clone(), broken: broken.clone(), violation: violation.clone(), left: Vec::new() };
+        Trial { given: given.clone(), broken: broken.clone(), violation: violation.clone(), left: Left::default() };
     let mut edits: Vec<Edit> = Vec::new();
     loop {
         let (Some(left), _) = faults(&trial.broken) else { return report };
         trial.left = left;
-        while !trial.left.is_empty() {
+        while trial.left.hangs || !trial.left.faults.is_empty() {
             let (next, tried) = trial.best_change(&faults, allowed, steps);
             report.tried += tried;
             let Some((edit, next)) = next.filter(|_| edits.len() < CHANGES) else { return report };
@@ -65,11 +68,16 @@ pub fn suggest_several(
             return report;
         }
         // Other trip counts have other faults.
-        let Some(next) = verdict.violation.filter(|x| x.hang.is_empty()).and_then(|x| trial.at_fault(x)) else {
-            return report;
-        };
+        let Some(next) = verdict.violation.and_then(|x| trial.at_fault(x)) else { return report };
         trial = next;
     }
+}
+
+/// What is wrong with a run.
+#[derive(Clone, Debug, Default)]
+struct Left {
+    hangs: bool,
+    faults: Vec<Finding>,
 }
 
 /// A kernel on the way to its repair.
@@ -78,8 +86,7 @@ struct Trial {
     /// The kernel at the violation's trip count.
     broken: Program,
     violation: Violation,
-    /// The faults of its run.
-    left: Vec<Finding>,
+    left: Left,
 }
 
 impl Trial {
@@ -90,32 +97,37 @@ impl Trial {
             None if violation.lengths.is_empty() => self.given.bind(),
             None => return None,
         };
-        Some(Trial { given: self.given.clone(), broken, violation, left: Vec::new() })
+        Some(Trial { given: self.given.clone(), broken, violation, left: Left::default() })
     }
 
-    /// The change that leaves the fewest faults and adds none, with the number of changes that were tried.
+    /// The change that leaves the fewest faults and adds none, with the number of changes that were tried. Behind a hang,
+    /// there may be faults that no run has reached.
     fn best_change(
         &self,
-        faults: &(impl Fn(&Program) -> (Option<Vec<Finding>>, u64) + Sync),
+        faults: &(impl Fn(&Program) -> (Option<Left>, u64) + Sync),
         allowed: Allowed<'_>,
         steps: &mut TrialSteps,
     ) -> (Option<(Edit, Trial)>, usize) {
         let all = list::candidates(&self.given, &self.broken, &self.violation).into_iter();
         let single = all.filter_map(|e| <[Edit; 1]>::try_from(e).ok().map(|[e]| e));
         let single: Vec<Edit> = single.filter(|e| e.change != Change::Drop).take(TRIED).collect();
-        let known = places(&self.broken, &self.left);
+        let known = places(&self.broken, &self.left.faults);
         let next = |e: &Edit| {
             let Some(p) = e.apply(&self.broken).ok().filter(|p| *p != self.broken && allowed(p)) else {
                 return (None, 0);
             };
             let (left, used) = faults(&p);
-            let fewer = |left: &Vec<Finding>| {
-                let places = places(&p, left);
-                places.len() < known.len() && places.iter().all(|x| known.contains(x))
+            let fewer = |left: &Left| match (self.left.hangs, left.hangs) {
+                (true, hangs) => !hangs,
+                (false, true) => false,
+                (false, false) => {
+                    let places = places(&p, &left.faults);
+                    places.len() < known.len() && places.iter().all(|x| known.contains(x))
+                }
             };
             (left.filter(fewer).map(|left| (e.clone(), p, left)), used)
         };
-        let (mut best, mut tried): (Option<(Edit, Program, Vec<Finding>)>, usize) = (None, 0);
+        let (mut best, mut tried): (Option<(Edit, Program, Left)>, usize) = (None, 0);
         for some in single.chunks(RUN_AT_ONCE) {
             if !steps.runs_remain() {
                 break;
@@ -124,13 +136,14 @@ impl Trial {
             tried += some.len();
             steps.take_runs(done.iter().map(|(_, used)| used).sum());
             for found in done.into_iter().filter_map(|(next, _)| next) {
-                if best.as_ref().is_none_or(|(.., least)| found.2.len() < least.len()) {
+                if best.as_ref().is_none_or(|(.., least)| found.2.faults.len() < least.faults.len()) {
                     best = Some(found);
                 }
             }
         }
         let changed = best.and_then(|(edit, broken, left)| {
-            let violation = Violation { findings: left.clone(), ..self.violation.clone() };
+            let hang = if left.hangs { self.violation.hang.clone() } else { Vec::new() };
+            let violation = Violation { findings: left.faults.clone(), hang, ..self.violation.clone() };
             Some((edit.clone(), Trial { given: edit.apply(&self.given).ok()?, broken, violation, left }))
         });
         (changed, tried)
