@@ -163,3 +163,16 @@ fn a_hang_is_status_1_with_its_diagnosis() {
         assert!(said.out.contains(part), "`{part}` is missing in\n{}", said.out);
     }
 }
+
+#[test]
+fn the_kernels_of_this_repository_are_formatted() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let families = fs::read_dir(root.join("scenarios")).unwrap().map(|entry| entry.unwrap().path());
+    // The kernels of `scenarios/tests` are malformed on purpose.
+    let families = families.filter(|path| path.is_dir() && !path.ends_with("tests"));
+    let folders = families.chain([root.join("src/commands"), root.join("examples/kernels")]);
+    let folders: Vec<String> = folders.map(|path| path.display().to_string()).collect();
+    let args: Vec<&str> = ["fmt", "--check"].into_iter().chain(folders.iter().map(String::as_str)).collect();
+    let said = warpline(&args);
+    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+}
