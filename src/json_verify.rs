@@ -39,7 +39,7 @@ pub(crate) struct VerifyObject<'a> {
     any_jobs: Option<u32>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     any_blocks: &'a [String],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
     chosen_blocks: &'a [String],
     states: u64,
     wall_s: f64,

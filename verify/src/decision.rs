@@ -86,6 +86,8 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         normal = counted;
     }
     let as_given = |kernel: &Program| prove::as_given(kernel, (rules, budget), options);
+    // The verdict for the kernel as it is, where few steps reached it.
+    let mut plain = None;
     if options.engine != Engine::Search
         && !options.as_written
         && let Some(named) = NamedBlocks::of(&normal)
@@ -94,9 +96,11 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         if named.names.is_empty() {
             let few = Budget::new(&Options { max_steps: options.max_steps.min(CHOICES), ..options });
             let v = of_remainders(&normal, rules, options, &few);
+            let v = Verdict { renumbered: v.renumbered | renumbered, ..v };
             if matches!(v.outcome, Outcome::Proved | Outcome::Violated) || budget.take_steps(few.used()).is_err() {
-                return Verdict { renumbered: v.renumbered | renumbered, ..v };
+                return v;
             }
+            plain = few.check().is_ok().then_some(v);
         }
         let v = of_remainders(&named.kernel, rules, options, budget);
         let holds = || as_given(&normal).outcome == Outcome::Proved && run_time::fault(&normal, as_given).is_none();
@@ -104,9 +108,10 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
             return Verdict { renumbered: true, any_blocks: named.names, chosen_blocks: named.chosen, ..v };
         }
     }
-    let mut v = of_remainders(&normal, rules, options, budget);
-    v.renumbered |= renumbered;
-    v
+    plain.unwrap_or_else(|| {
+        let v = of_remainders(&normal, rules, options, budget);
+        Verdict { renumbered: v.renumbered | renumbered, ..v }
+    })
 }
 
 /// The verdict for the given value of the parameter that sets the trip count, and for its other remainders.

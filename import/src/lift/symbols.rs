@@ -68,8 +68,8 @@ pub(super) fn trip_symbols(
 /// First of the numbers of symbols for quotients that are divided again.
 const FIRST: u32 = 3 * super::residues::FIRST;
 
-/// The tree with a symbol for each trip count that is a quotient which other code divides again, or rounds to zero: the
-/// slot and the phase behind a loop. The quotient of a quotient is kept as one quotient, which does not show the count.
+/// The tree with a symbol for each trip count that is a quotient, if other code divides it again or rounds it to zero.
+/// Such code computes the slot and the phase behind a loop. The quotient of a quotient is kept as one quotient, which does not show the count.
 fn divided_again(
     s: &mut Shared<'_>,
     names: &mut Names,

@@ -1,8 +1,8 @@
 //! Turns of persistent loops in the CTAs of a cluster.
 //!
-//! A persistent loop goes on while the number of a CTA's tile is one. Each CTA of a cluster has a number of its own, and the
-//! host makes all tiles a multiple of the cluster's: the CTAs of a cluster have as many. The text does not say that, so it
-//! is an assumption.
+//! A persistent loop goes on while the number of a CTA's tile is one. Each CTA of a cluster has a number of its own. The
+//! host makes all tiles a multiple of the cluster's, so the CTAs of a cluster have as many. The text does not say that, so
+//! it is an assumption.
 
 use rustc_hash::FxHashMap;
 

@@ -1,5 +1,5 @@
-//! Conditions that the trip count of their loop decides: a loop of two steps an iteration asks before the second one
-//! whether there is one, and a loop of `n / 2` iterations always has it.
+//! Conditions that the trip count of their loop decides. A loop of two steps an iteration asks before the second one
+//! whether there is one. A loop of `n / 2` iterations always has it.
 //!
 //! A comparison that rises or falls with the iteration is decided by the first or the last iteration. The conditions
 //! around the loop say which launches get there.

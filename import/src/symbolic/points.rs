@@ -13,8 +13,8 @@ const MOST: usize = 4096;
 const FEW: i64 = 64;
 
 impl Arena {
-    /// Computes the values of a term in which operators combine several parts, or in which a counter and a sequence of it
-    /// stand: bounds say little of such a term.
+    /// Computes the values of a term of which bounds say little. In such a term, operators combine several parts, or a
+    /// counter stands beside a sequence of it.
     pub fn note_points(&mut self, t: Term) {
         let (_, parts) = self.parts(t);
         let combined = |x: Term| match self.node(x) {

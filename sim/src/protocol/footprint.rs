@@ -86,18 +86,11 @@ pub(super) fn layouts(prog: &Program) -> (Vec<Layout>, usize) {
             Class::Shared | Class::Tmem | Class::Mailbox => prog.cluster as usize,
             Class::Reg => (prog.cluster * prog.warps) as usize,
         };
-        list.push(Layout {
-            base: next as u32,
-            pieces: pieces as u32,
-            slots: o.slots,
-            aliases: vec![Vec::new(); o.slots as usize * pieces],
-        });
+        list.push(Layout { base: next as u32, pieces: pieces as u32, slots: o.slots, aliases: Vec::new() });
         next += copies * o.slots as usize * pieces;
     }
     for (l, aliases) in list.iter_mut().zip(overlay::aliases(&prog.objects)) {
-        if !aliases.is_empty() {
-            l.aliases = aliases;
-        }
+        l.aliases = aliases;
     }
     (list, next)
 }

@@ -263,9 +263,9 @@ fn an_overlay_lives_as_long_as_what_it_lies_over() {
 #[test]
 fn columns_of_an_overlay_that_hold_other_data_do_not_conflict() {
     // Two halves of the scores: the weights lie over the left one.
-    check(
-        "b200",
-        "
+    for (half, race) in [(1, ""), (0, "//~ WAR race")] {
+        let text = format!(
+            "
           grid 1  warps 12
           tmem s: f32[128, 128]
           tmem p: bf16[128, 128] overlay on s
@@ -274,37 +274,18 @@ fn columns_of_an_overlay_that_hold_other_data_do_not_conflict() {
             warp 0: tmem.alloc s
             barrier
           warps 4..8:
-            tmem.ld s.rows(warp % 4, 4).cols(1, 2) -> r;  wait tmem.ld <= 0
+            tmem.ld s.rows(warp % 4, 4).cols({half}, 2) -> r;  wait tmem.ld <= 0
             alu fma 32 x 64 uses r
           warps 8..12:
             alu fma 1 x 1000000
-            tmem.st q -> p.rows(warp % 4, 4)
+            tmem.st q -> p.rows(warp % 4, 4)    {race}
             wait tmem.st <= 0
           all: barrier
           warp 0: tmem.dealloc s
-        ",
-    );
-    check(
-        "b200",
         "
-          grid 1  warps 12
-          tmem s: f32[128, 128]
-          tmem p: bf16[128, 128] overlay on s
-          reg r: f32[32, 64], q: bf16[32, 128]
-          all:
-            warp 0: tmem.alloc s
-            barrier
-          warps 4..8:
-            tmem.ld s.rows(warp % 4, 4).cols(0, 2) -> r;  wait tmem.ld <= 0
-            alu fma 32 x 64 uses r
-          warps 8..12:
-            alu fma 1 x 1000000
-            tmem.st q -> p.rows(warp % 4, 4)    //~ WAR race
-            wait tmem.st <= 0
-          all: barrier
-          warp 0: tmem.dealloc s
-        ",
-    );
+        );
+        check("b200", &text);
+    }
 }
 
 #[test]

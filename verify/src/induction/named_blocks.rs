@@ -7,7 +7,7 @@
 //! ```
 //!
 //! If a value that is known only at run time is read in coordinates of inputs only, it decides nothing but which block
-//! is read. So does a *choice*, such as `max` of two terms that depend on the place of the CTA: where it decides nothing
+//! is read. So does a *choice*, such as `max` of two terms that depend on the place of the CTA. If it decides nothing
 //! else, CTAs with either outcome make the same run. With a large multiple of its index in the place of the value, two
 //! coordinates are equal only if they are the same sum of the same value. Equal coordinates are then equal for all
 //! values (lemma 19).
@@ -110,8 +110,8 @@ impl<'p> Reads<'p> {
         all.map(|((obj, _), _)| *obj).collect()
     }
 
-    /// The value that a variable has at an instruction, where one instruction sets it on every way there: the last one
-    /// before it in the text, unless a jump leads past that one.
+    /// The instruction that sets a variable on every way to another instruction. It is the last one before that in the
+    /// text; `None` if a jump leads past it.
     fn setter(&self, v: VarId, at: usize) -> Option<usize> {
         let code = &self.prog.code;
         let of_v = |pc: &usize| sets(&code[*pc]) == Some(v);

@@ -433,7 +433,7 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
             list.push((prog.site(l.head).line, values.join(", ")));
         }
     }
-    // A symbol of a compiled kernel is one number in a launch, and any number: where it is read with one value only, the
+    // A symbol of a compiled kernel is one number in a launch, and may be any. If it is read with one value only, the
     // verdict is for this value. Beside a varied parameter in the bound of a loop, it is not varied with it.
     if prog.opaque_globals && !varied.is_empty() && list.is_empty() {
         let unvaried = |q: &ParamId| !varied.contains(q) && prog.symbols[*q as usize].definition.is_none();

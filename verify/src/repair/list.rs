@@ -44,14 +44,14 @@ pub(super) fn candidates(given: &Program, prog: &Program, x: &Violation) -> Vec<
     list.retain(|e| e.change != Change::Drop || !sets_up(prog, &e.site));
     // Dropping a wait repairs only an agent that waits for nothing; for other faults it would hide them.
     list.retain(|e| e.change != Change::Drop || x.findings.is_empty() || !waits_alone(prog, &e.site));
-    let mut seen: Vec<&Site> = Vec::new();
+    let (sums, mut seen): (_, Vec<&Site>) = (sums(prog, x), Vec::new());
     for (pc, i) in prog.code.iter().enumerate() {
         let Instr::Op { op, .. } = i else { continue };
         let site = prog.site(pc as u32);
         words(prog, op, site, &mut list);
         if !seen.contains(&site) {
             seen.push(site);
-            insertions((given, prog), pc as u32, x, &mut list);
+            insertions((given, prog), (pc as u32, x), &sums, &mut list);
         }
     }
     let near = places(prog, x);
@@ -237,7 +237,12 @@ fn counts(prog: &Program) -> Vec<i64> {
 }
 
 /// Insertions of synchronization before and after a statement.
-fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list: &mut Vec<Edit>) {
+fn insertions(
+    (given, prog): (&Program, &Program),
+    (at, x): (u32, &Violation),
+    sums: &[(Place, &str)],
+    list: &mut Vec<Edit>,
+) {
     let site = prog.site(at);
     let mut put = |op: Op, text: &str| {
         let edit = |change, side| Edit {
@@ -248,8 +253,8 @@ fn insertions((given, prog): (&Program, &Program), at: u32, x: &Violation, list:
         list.push(edit(Change::Before(op.clone()), "before"));
         list.push(edit(Change::Behind(op), "after"));
     };
-    for (sum, name) in sums(prog, x) {
-        put(Op::Zero(sum), &format!("zero {name}"));
+    for (sum, name) in sums {
+        put(Op::Zero(sum.clone()), &format!("zero {name}"));
     }
     // The narrower fence first: it orders only `init`.
     put(Op::Fence(Fence::MbarrierInit), "fence mbarrier_init");
