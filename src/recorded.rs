@@ -1,6 +1,7 @@
 //! Recordings for commands that draw or compare, with notes about what is missing from them.
 
 use warpline_api::{Error, Recording, Second, Side, Status, Subject};
+use warpline_sim::report::Outcome;
 use warpline_sim::timeline::TICKS;
 use warpline_sim::words::plain;
 
@@ -53,16 +54,18 @@ fn notes(recording: &Recording, console: &mut Console) -> Result<(), Error> {
         let n = recording.left_out;
         console.error(&format!("note: {n} events of `{name}` are not slices and are not shown\n"))?;
     }
-    if recording.simulation.is_none() {
-        return Ok(());
-    }
+    let Some(simulation) = &recording.simulation else { return Ok(()) };
     if let Some(tick) = recording.timeline.truncated_at {
         let cycle = plain(tick as f64 / TICKS as f64);
         console.error(&format!("note: there was too much to record; nothing after cycle {cycle} is shown\n"))?;
     }
     if recording.status != Status::Holds {
         let scheduled = if recording.scheduled { " --schedule FILE" } else { "" };
-        console.error(&format!("note: the run did not finish; `warpline run {name}{scheduled}` says why\n"))?;
+        let what = match simulation.report.outcome {
+            Outcome::Finished => "the run shows a fault",
+            _ => "the run did not finish",
+        };
+        console.error(&format!("note: {what}; `warpline run {name}{scheduled}` says why\n"))?;
     }
     Ok(())
 }

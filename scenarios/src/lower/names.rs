@@ -7,6 +7,9 @@ use crate::ast::Span;
 use crate::suggest::did_you_mean;
 use crate::words::BUILT_IN;
 
+/// What the head of a block names.
+pub(super) const ROLE: &str = "a role or set";
+
 /// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
@@ -95,8 +98,12 @@ impl Lower<'_> {
         let help = did_you_mean(name, known.iter().copied())
             .or_else(|| (!known.is_empty() && known.len() <= 8).then(|| format!("declared are: {}", known.join(", "))));
         let mut d = self.diag(span, format!("unknown name `{name}`"), format!("{wanted} was expected here"));
-        d.help =
-            help.or_else(|| Some("declare it above this line, and before the first statement of the kernel".into()));
+        d.help = help.or_else(|| {
+            Some(match wanted {
+                ROLE => format!("declare it before the first statement of the kernel: `role {name} = warp 0`"),
+                _ => "declare it above this line, and before the first statement of the kernel".into(),
+            })
+        });
         self.error(d);
     }
 

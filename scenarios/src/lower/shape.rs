@@ -185,8 +185,21 @@ impl Lower<'_> {
                 .also(a.span.clone(), format!("M x K = {m} x {k}"))
                 .also(b.span.clone(), format!("{r} x {c}"));
             d = self.explain_origin(d, acc);
+            d.help = self.part_of(acc.obj, [ar, ac], [m, n]);
             self.value_error(d);
         }
+    }
+
+    /// The help where a product is as large as a part of its accumulator, of which `have` is selected.
+    fn part_of(&self, obj: ObjId, have: [i64; 2], product: [i64; 2]) -> Option<String> {
+        let whole = self.facts[obj as usize].shape?;
+        let name = &self.program.objects[obj as usize].name;
+        let (axis, word) = if have[0] == product[0] { (1, "cols") } else { (0, "rows") };
+        let parts = whole[axis] / product[axis];
+        let fits = have[1 - axis] == product[1 - axis] && whole[axis] % product[axis] == 0 && parts > 1;
+        fits.then(|| {
+            format!("`{name}.{word}(i, {parts})` is part i of {parts}; without a number of parts, members count")
+        })
     }
 
     /// Reports an object whose shape is not known, if there is no other error: another error may be the cause. Shapes of

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Binary, Executors, Expr, Instr, Loop, Op, Pc, VarId};
 
+use super::names::ROLE;
 use super::{Context, Local, Lower, Meaning, Members, Mentions};
 use crate::ast::{Arm, Head, Ident, Range1, Span, Stmt, StmtKind};
 
@@ -225,7 +226,7 @@ impl Lower<'_> {
             },
             Head::Name(name) => {
                 let fits = |m: &Meaning| matches!(m, Meaning::Role(..) | Meaning::Cta(_));
-                match self.lookup(&name.text, &name.span, "a role or set", fits) {
+                match self.lookup(&name.text, &name.span, ROLE, fits) {
                     Some(Meaning::Role(id, members)) => {
                         let role = &self.program.roles[id];
                         // The declaration of a role without warps reports the error.

@@ -70,10 +70,8 @@ impl Parser<'_> {
             let done = if known {
                 self.declaration(out)
             } else {
-                let comma =
-                    "declarations of a line follow each other without a comma: `mbar full (1)   mbar empty (1)`";
-                let help = self.sym_at(self.pos, ",").then_some(comma);
-                self.expected_with("a declaration or the end of the line", help)
+                let help = self.undeclared(out.last());
+                self.expected_with("a declaration or the end of the line", help.as_deref())
             };
             if done.is_err() {
                 self.recover_line(from);
@@ -82,6 +80,17 @@ impl Parser<'_> {
         if self.kind() == Kind::Newline {
             self.bump();
         }
+    }
+
+    /// The help where a declaration goes on in a way of another language, after `last`.
+    fn undeclared(&self, last: Option<&Decl>) -> Option<String> {
+        if self.at_sym(",") {
+            let comma = "declarations of a line follow each other without a comma: `mbar full (1)   mbar empty (1)`";
+            return Some(comma.into());
+        }
+        let Some(DeclKind::Memory(memory)) = last.map(|d| &d.kind) else { return None };
+        let name = &memory.name.text;
+        self.at_sym("[").then(|| format!("the number of slots follows the name: `{name}[stages]: f16[128, 64]`"))
     }
 
     fn declaration(&mut self, out: &mut Vec<Decl>) -> Parse<()> {
@@ -137,7 +146,12 @@ impl Parser<'_> {
             "mbar" => {
                 let name = self.ident("the barrier's name")?;
                 let len = self.bracketed()?;
-                DeclKind::Mbar(name, len, self.count("`(` and the number of arrivals a phase needs")?)
+                if !self.at_sym("(") {
+                    let slots = if len.is_some() { "[stages]" } else { "" };
+                    let help = format!("write `mbar {}{slots} (1)`", name.text);
+                    return self.expected_with("`(` and the number of arrivals a phase needs", Some(&help));
+                }
+                DeclKind::Mbar(name, len, self.count("`(`")?)
             }
             "named" => {
                 let name = self.ident("the barrier's name")?;

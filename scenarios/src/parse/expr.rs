@@ -132,6 +132,12 @@ impl Parser<'_> {
                 let name = self.ident("a name")?;
                 if self.at_sym("(") {
                     self.bump();
+                    if name.text == "bytes" && self.sym_at(self.pos + 1, "[") {
+                        self.pos += 1;
+                        let buffer = self.word_at(self.pos - 1);
+                        let help = format!("`bytes({buffer})` is the bytes of one slot");
+                        return self.expected_with("`)` after the name of a buffer", Some(&help));
+                    }
                     let args = self.list(")", "an argument")?;
                     let span = span.start..self.span_at(self.pos - 1).end;
                     return self.node(Expr { kind: ExprKind::Call(name, args), span });

@@ -83,10 +83,11 @@ impl Parser<'_> {
         }
         let message = format!("expected `for` and a phase, found {}", self.found());
         let name = bar.name.text;
-        self.fail(
-            Diagnostic::new(self.file, self.span(), message, "`for` or `parity` was expected here")
-                .help(format!("write `wait {name}[i % stages] for i / stages`, or `wait {name} for 0`")),
-        )
+        let help = match self.name() {
+            Some("phase") => "write `for` in the place of `phase`".into(),
+            _ => format!("write `wait {name}[i % stages] for i / stages`, or `wait {name} for 0`"),
+        };
+        self.fail(Diagnostic::new(self.file, self.span(), message, "`for` or `parity` was expected here").help(help))
     }
 
     /// `red.add x, v`, `atom.add x, v -> old`, `st x, v`, `ld x -> v`, after the word.
