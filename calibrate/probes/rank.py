@@ -1,8 +1,8 @@
 """Times twelve configurations of each of forty products, for rankings: launches with a cold L2, in microseconds.
 
-    python3 rank.py DIR    # writes DIR/rank.jsonl, DIR/cost.json and DIR/ptx
+    python3 rank.py DIR    # writes DIR/rows.jsonl, DIR/cost.json and DIR/ptx
 
-calibrate/data/h100_rank.jsonl has what one H100 gave. Times are of CUDA events, so they contain the launch. The twelve configurations of
+calibrate/data/h100_rank has what one H100 gave, for `warpline validate --rows`. Times are of CUDA events, so they contain the launch. The twelve configurations of
 a product take turns, so that a clock that changes meets all of them. `us` is the median, `low` and `high` are the quartiles.
 DIR/cost.json has what Triton's way of tuning takes: seconds to compile the configurations, and to time those of one product.
 """
@@ -45,7 +45,7 @@ def main():
     flush = torch.empty(64 << 20, dtype=torch.int32, device="cuda")
     cost = {"compile_s": 0.0, "bench_s": None, "compiled": 0}
     texts = {}
-    with open(out + "/rank.jsonl", "w") as log:
+    with open(out + "/rows.jsonl", "w") as log:
         for kind in ("gemm", "tma"):
             for m, n, k in PROBLEMS:
                 rows, launches = [], []
@@ -64,7 +64,7 @@ def main():
                     # One text serves all sizes.
                     assert texts[name] == compiled.asm["ptx"], name
                     launch = {"grid": [*grid, 1, 1][:3], "args": flattened(args), "shared": compiled.metadata.shared, "regs": compiled.n_regs}
-                    rows.append({"ptx": name, "problem": [kind, m, n, k], "launch": launch, "times": []})
+                    rows.append({"name": name, "problem": f"{kind} {m}x{n}x{k}", "launch": launch, "times": []})
                     launches.append(lambda kernel=kernel, grid=grid, args=args, meta=meta: kernel[grid](*args, **meta))
                 if cost["bench_s"] is None:
                     begin = time.perf_counter()

@@ -2,6 +2,7 @@
 //!
 //! The file is a JSON array or one object a line, as `calibrate/data/h100_kernels/rows.jsonl`. The PTX of a row is
 //! beside the file: `NAME.ptx` or `NAME.ptx.gz`. No number of a machine comes from such a row.
+//! Rows that name their `problem` also say how good a choice by simulated time is.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,33 +13,54 @@ use serde::Deserialize;
 use serde_json::Value;
 use warpline_api::{Error, Request, Setting, Sources, execute};
 
+use super::rankings::{self, Configuration};
+use crate::console::Console;
+use crate::progress::Bar;
+
 /// A measured kernel.
 #[derive(Debug, Deserialize)]
 struct Row {
     name: String,
     /// Grid, arguments, shared memory and registers (docs/import.md).
     launch: Value,
-    /// `sm__cycles_elapsed.max`.
-    cycles: f64,
-    /// Duration of the launch; with `cycles`, the clock of the run.
-    ns: f64,
+    #[serde(flatten)]
+    time: Time,
+    /// What the kernel computes. Rows of one problem are configurations to choose from.
+    problem: Option<String>,
     /// In percent.
     l2_hit: Option<f64>,
     /// Bytes.
     dram_read: Option<f64>,
 }
 
+/// How long a kernel took.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+enum Time {
+    /// `sm__cycles_elapsed.max`, and the duration in nanoseconds; together, the clock of the run.
+    Counted { cycles: f64, ns: f64 },
+    /// Microseconds from the launch to the end, at a clock that is not known.
+    Launched { us: f64 },
+}
+
 /// A row beside its simulation: measured, simulated.
 struct Compared {
     name: String,
-    cycles: (f64, f64),
+    problem: Option<String>,
+    /// In cycles, or in microseconds.
+    time: (f64, f64),
     l2_hit: Option<(f64, f64)>,
     dram_read: Option<(f64, f64)>,
 }
 
 impl Compared {
     fn error(&self) -> f64 {
-        self.cycles.1 / self.cycles.0 - 1.0
+        self.time.1 / self.time.0 - 1.0
+    }
+
+    fn configuration(&self) -> Option<Configuration<'_>> {
+        let (measured, simulated) = self.time;
+        Some(Configuration { problem: self.problem.as_deref()?, name: &self.name, measured, simulated })
     }
 
     /// The first word of the name that is no number: `causal` of `057_causal_D64_8192x16`.
@@ -51,10 +73,14 @@ impl Compared {
 ///
 /// # Errors
 /// A file that does not read, a row without its PTX, and a kernel that cannot run.
-pub(super) fn compare(path: &Path, machine: &str) -> Result<String, Error> {
+pub(super) fn compare(path: &Path, machine: &str, console: &Console) -> Result<String, Error> {
     let list = rows(path)?;
-    let compared: Result<Vec<Compared>, Error> = list.par_iter().map(|r| run(path, machine, r)).collect();
-    Ok(text(machine, &compared?))
+    let bar = Bar::pieces(console.look.progress, list.len(), format!("running {}", path.display()));
+    let compare = |row| run(path, machine, row).inspect(|_| bar.step());
+    let compared: Vec<Compared> = list.par_iter().map(compare).collect::<Result<_, _>>()?;
+    drop(bar);
+    let configurations: Vec<Configuration> = compared.iter().filter_map(Compared::configuration).collect();
+    Ok(text(machine, &compared) + &rankings::text(&configurations))
 }
 
 fn rows(path: &Path) -> Result<Vec<Row>, Error> {
@@ -63,7 +89,7 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
     let wrong = |line: usize, e: &serde_json::Error| {
         Error::with_help(
             format!("`{shown}`, line {line}: {e}"),
-            "expected an array of objects or one object a line, with `name`, `launch`, `cycles` and `ns`",
+            "expected an array of objects or one object a line, with `name`, `launch`, and `cycles` and `ns`, or `us`",
         )
     };
     let list: Vec<Row> = if text.trim_start().starts_with('[') {
@@ -72,8 +98,12 @@ fn rows(path: &Path) -> Result<Vec<Row>, Error> {
         let lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
         lines.map(|(i, l)| serde_json::from_str(l).map_err(|e| wrong(i + 1, &e))).collect::<Result<_, _>>()?
     };
-    match list.iter().find(|r| !(r.cycles > 0.0 && r.ns > 0.0)) {
-        Some(r) => Err(Error::new(format!("`{shown}`: `cycles` and `ns` of `{}` must be above 0", r.name))),
+    let wrong = |r: &&Row| match r.time {
+        Time::Counted { cycles, ns } => cycles.min(ns) <= 0.0,
+        Time::Launched { us } => us <= 0.0,
+    };
+    match list.iter().find(wrong) {
+        Some(r) => Err(Error::new(format!("`{shown}`: the times of `{}` must be above 0", r.name))),
         None if list.is_empty() => Err(Error::new(format!("`{shown}` has no row"))),
         None => Ok(list),
     }
@@ -92,20 +122,29 @@ fn ptx(rows: &Path, name: &str) -> Result<PathBuf, Error> {
 }
 
 fn run(path: &Path, machine: &str, row: &Row) -> Result<Compared, Error> {
-    let mhz = (row.cycles / row.ns * 1e3).round();
+    let settings = match row.time {
+        Time::Counted { cycles, ns } => {
+            vec![Setting::MachineNumber { key: "clock.mhz".into(), value: (cycles / ns * 1e3).round() }]
+        }
+        Time::Launched { .. } => Vec::new(),
+    };
     let request = Request {
         machine: Some(machine.to_string()),
         texts: Sources::from([("launch.json".to_string(), row.launch.to_string())]),
         launch_file: Some("launch.json".into()),
         bind_launch: true,
-        settings: vec![Setting::MachineNumber { key: "clock.mhz".into(), value: mhz }],
+        settings,
         ..Request::named(&ptx(path, &row.name)?.display().to_string())
     };
     let subject = warpline_api::load(&request)?;
     let report = execute(&subject, None).map_err(|e| Error::new(format!("`{}`: {e}", row.name)))?;
     Ok(Compared {
         name: row.name.clone(),
-        cycles: (row.cycles, report.cycles),
+        problem: row.problem.clone(),
+        time: match row.time {
+            Time::Counted { cycles, .. } => (cycles, report.cycles),
+            Time::Launched { us } => (us, report.time_us + report.launch_us.unwrap_or(0.0)),
+        },
         l2_hit: row.l2_hit.map(|hit| (hit, 100.0 * report.l2_hit_rate)),
         dram_read: row.dram_read.map(|bytes| (bytes / 1e6, report.dram_read_bytes / 1e6)),
     })
@@ -121,7 +160,7 @@ fn text(machine: &str, rows: &[Compared]) -> String {
     };
     for r in rows {
         let (hits, read) = (two(r.l2_hit, 0), two(r.dram_read, 1));
-        let (measured, simulated) = r.cycles;
+        let (measured, simulated) = r.time;
         let error = 100.0 * r.error();
         let _ = writeln!(out, "{:<56}{measured:>12.0}{simulated:>12.0}{error:>+8.1}%{hits:>14}{read:>20}", r.name);
     }

@@ -19,6 +19,7 @@ pub(crate) mod merge;
 mod models;
 mod new;
 pub(crate) mod plan;
+mod rankings;
 mod recheck;
 pub(crate) mod report;
 mod run;

@@ -27,7 +27,8 @@ const SHOWN: u64 = 12_000;
 
 pub(super) fn validate(args: &Validate, console: &mut Console) -> Result<Status, Error> {
     if let (Some(path), Some(machine)) = (&args.rows, args.machine.as_deref()) {
-        console.print(&measured_rows::compare(path, machine)?)?;
+        let text = measured_rows::compare(path, machine, console)?;
+        console.print(&text)?;
         return Ok(Status::Holds);
     }
     let device = match (&args.device, args.recorded) {

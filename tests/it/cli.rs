@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Write};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use warpline::{Look, Status, main_with};
 use warpline_tests::{Said, TempDir, warpline, warpline_with};
 
@@ -276,7 +276,18 @@ fn measured_rows_of_compiled_kernels_are_compared() {
     let name = file.display().to_string();
     let text = fine(&["validate", "--rows", &name, "--machine", "h100"]);
     assert!(text.lines().any(|l| l.starts_with("rowsum ") && l.contains('%')), "{text}");
+    assert!(!text.contains("first choice"), "{text}");
+    // Two configurations of a problem: the simulation finds them alike, and the second takes 10 % more.
+    let row: Value = serde_json::from_str(row).unwrap();
+    let timed = |us: f64| json!({ "name": row["name"], "launch": row["launch"], "problem": "sum", "us": us });
+    std::fs::write(&file, format!("{}\n{}\n", timed(20.0), timed(22.0))).unwrap();
+    let text = fine(&["validate", "--rows", &name, "--machine", "h100"]);
+    assert!(text.contains("within 5 % of the best for 1 of 1 problems"), "{text}");
+    std::fs::write(&file, format!("{}\n{}\n", timed(22.0), timed(20.0))).unwrap();
+    let text = fine(&["validate", "--rows", &name, "--machine", "h100"]);
+    assert!(text.contains("within 5 % of the best for 0 of 1 problems, the best of three within 2 % for 1"), "{text}");
     // A row without its kernel, and a file without rows.
+    std::fs::write(&file, format!("[{row}]")).unwrap();
     std::fs::remove_file(folder.path().join(ptx)).unwrap();
     refuses(&["validate", "--rows", &name, "--machine", "h100"], &["no kernel of `rowsum_", ".ptx.gz` beside"]);
     std::fs::write(&file, "[]").unwrap();

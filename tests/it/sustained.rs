@@ -78,7 +78,7 @@ fn what_gives_no_clock_to_look_for_is_refused() {
     let b200 = ["run", "blackwell/gemm_1sm", "--clock", "sustained"];
     refuses(
         &b200,
-        &["machine `b200` has no `clock.sustained_idle_mhz`", "of the built-in machines h200 has such a line"],
+        &["machine `b200` has no `clock.sustained_idle_mhz`", "built-in machines with such a line: h100, h200"],
     );
     // A line of one's own will do.
     let line = ["--set", "machine.clock.sustained_idle_mhz=1900", "--set", "machine.clock.sustained_full_mhz=1500"];

@@ -155,7 +155,7 @@ fn clock_line(machine: &Machine, request: &Request) -> Result<Line, Error> {
         let help = "elsewhere the clock is given, by the machine file or by `--set machine.clock.mhz=VALUE`";
         Error::with_help(
             missing.to_string(),
-            format!("of the built-in machines {} has such a line; {help}", with.join(", ")),
+            format!("built-in machines with such a line: {}; {help}", with.join(", ")),
         )
     })
 }
