@@ -33,7 +33,7 @@ pub(super) fn proof(v: &Verification, timeline: &str) -> String {
         }
         out += &moves(v);
         if !timeline.is_empty() {
-            out += "<h3>The same in time</h3>\n";
+            out += "<h3>The schedule in time</h3>\n";
             out += &p("Each move is at its own time or at the start of the move before it, whichever is later.");
             out += timeline;
         }
@@ -55,7 +55,7 @@ fn moves(v: &Verification) -> String {
         let site = x.sites.get(t.site as usize);
         let key = w.pair.is_some_and(|p| p.first == i || p.second == i) || i + 1 == n;
         let does = match t.act {
-            Act::Lands(_) => "what it started lands",
+            Act::Lands(_) => "its operation lands",
             act => act.name(),
         };
         let at = site.map_or(String::new(), |s| code(&format!("{}  {}", s.line, s.text)));
@@ -63,5 +63,5 @@ fn moves(v: &Verification) -> String {
     });
     let head = [("", true), ("who", false), ("", false), ("line and statement", false), ("touches", false)];
     let least = if w.shortest && !x.findings.is_empty() { "; none of them can be left out" } else { "" };
-    format!("<h3>The schedule that leads to it: {} moves{least}</h3>\n", n) + &table(&head, rows)
+    format!("<h3>The schedule that leads to the fault: {} moves{least}</h3>\n", n) + &table(&head, rows)
 }

@@ -18,7 +18,7 @@ const SMALL: f64 = 0.0005;
 
 /// A note as a sentence.
 fn sentence(note: &str) -> String {
-    let mut rest = note.chars();
+    let mut rest = note.trim_end_matches('.').chars();
     rest.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), rest.as_str()))
 }
 

@@ -257,14 +257,14 @@ pub(crate) fn suggestion(s: &RepairReport, paint: Paint) -> String {
     let text = match &s.found {
         Some(found) => {
             let holds = match &found.outcome {
-                Outcome::Bounded { trips: Some((a, Some(b))), .. } => format!("it holds for trip counts {a} to {b}"),
+                Outcome::Bounded { trips: Some((a, Some(b))), .. } => format!("holds for trip counts {a} to {b}"),
                 Outcome::Bounded { trips: Some(_), .. } => {
-                    "it holds for every trip count, all else as given".to_string()
+                    "holds for every trip count, all else as given".to_string()
                 }
-                Outcome::Bounded { .. } => "it holds for the values given".to_string(),
-                _ => "it is proved for every trip count".to_string(),
+                Outcome::Bounded { .. } => "holds for the values given".to_string(),
+                _ => "is proved for every trip count".to_string(),
             };
-            format!("  {}\n  Checked: with it {holds}.", wrap(&found.words, WIDTH - 2, 4))
+            format!("  {}\n  Checked: the changed kernel {holds}.", wrap(&found.words, WIDTH - 2, 4))
         }
         None if s.limited => format!("  None found: {tried} were tried, and there are more."),
         None => format!("  None found: {tried} were tried."),

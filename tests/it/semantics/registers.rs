@@ -38,6 +38,22 @@ fn a_register_stored_late_waits_for_its_load() {
 }
 
 #[test]
+fn a_load_into_a_register_waits_for_the_load_before_it() {
+    let r = check(
+        "paper",
+        "
+          grid 1  warps 1
+          global A: f16[64, 128]
+          reg x: f16[64, 64]
+          all:
+            ldg A[0, 0] -> x takes 1 lands 10
+            ldg A[0, 1] -> x takes 1 lands 10
+        ",
+    );
+    assert_eq!(r.cycles, 20.0);
+}
+
+#[test]
 fn inc_waits_until_another_warpgroup_gives_registers_back() {
     check(
         "h200",

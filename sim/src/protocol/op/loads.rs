@@ -1,6 +1,6 @@
 //! Loads and stores of threads: `load`, `ldg`, `lds`, `sts`, `store`.
 
-use crate::ir::{MoveKind, Waits};
+use crate::ir::{IssueCount, MoveKind, Waits};
 use crate::timeline::Work;
 
 use super::moves::Move;
@@ -39,6 +39,10 @@ impl Instruction for RegisterLoad<'_> {
     fn step(&self, w: &mut World<'_>, a: AgentId, pc: u32) -> Result<StepEffect, Blocked> {
         let mut m = self.0.evaluate(w, a)?;
         let (shared, auto) = (self.0.how == MoveKind::Lds, w.prog.waits == Waits::Auto);
+        // A compiled load states its instructions, and ptxas may give it other registers than the load before it had.
+        if self.0.issue == IssueCount::FromBytes {
+            w.ready(a, &m.dst)?;
+        }
         if shared {
             w.expect_tile(a, pc, self.0.src, &m.src)?;
         } else if !self.0.masked {

@@ -133,7 +133,7 @@ impl World<'_> {
         self.launch(f)
     }
 
-    /// The scoreboard: a use of a register waits until the register's load has landed.
+    /// The scoreboard: a use of a register, or another load into it, waits until the register's load has landed.
     #[inline]
     pub(super) fn ready(&self, a: AgentId, f: &Footprint) -> Result<(), Blocked> {
         let registers = self.prog.objects[f.obj as usize].class == Class::Reg;
