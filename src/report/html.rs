@@ -44,9 +44,22 @@ pub(super) fn code(text: &str) -> String {
     format!("<code>{}</code>", escape(text))
 }
 
+/// A message whose names in backticks are code. A backtick without a second one stays.
+pub(super) fn message(text: &str) -> String {
+    let mut parts = text.split('`');
+    let mut out = escape(parts.next().unwrap_or_default());
+    while let Some(name) = parts.next() {
+        match parts.next() {
+            Some(after) => out += &format!("{}{}", code(name), escape(after)),
+            None => out += &escape(&format!("`{name}")),
+        }
+    }
+    out
+}
+
 /// A paragraph.
 pub(super) fn p(text: &str) -> String {
-    format!("<p>{}</p>\n", escape(text))
+    format!("<p>{}</p>\n", message(text))
 }
 
 #[cfg(test)]
@@ -56,6 +69,11 @@ mod tests {
     #[test]
     fn what_looks_like_a_tag_is_text() {
         assert_eq!(escape("a < b && \"c\"\u{7}"), "a &lt; b &amp;&amp; &quot;c&quot; ");
+    }
+
+    #[test]
+    fn names_in_backticks_are_code() {
+        assert_eq!(message("every `k < 4`, a ` alone"), "every <code>k &lt; 4</code>, a ` alone");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use warpline_sim::schedule::Act;
 use warpline_verify::{Outcome, properties};
 
-use super::html::{code, escape, p, table};
+use super::html::{code, escape, message, p, table};
 use crate::console::Paint;
 use crate::show;
 use warpline_api::Verification;
@@ -18,7 +18,7 @@ pub(super) fn proof(v: &Verification, timeline: &str) -> String {
         Outcome::Violated | Outcome::GaveUp { .. } => "bad",
     };
     let sentence = show::sentence(&v.verdict, v.varied.as_ref(), PLAIN);
-    let mut out = format!("<p class=\"{class}\">{}</p>\n", escape(&sentence));
+    let mut out = format!("<p class=\"{class}\">{}</p>\n", message(&sentence));
     out += &p(&format!("Looked at: {}.", v.verdict.classes.join(", ")));
     if let Some(x) = &v.verdict.violation {
         // The schedule shows what leads to the fault; without a schedule, the last operations do.
@@ -43,7 +43,7 @@ pub(super) fn proof(v: &Verification, timeline: &str) -> String {
     out += "<h3>Properties</h3>\n";
     out += &table(&[("property", false), ("verdict", false)], rows);
     out += "<h3>Assumed</h3>\n<ul class=\"small\">\n";
-    v.assumptions().iter().for_each(|a| out += &format!("<li>{}</li>\n", escape(a)));
+    v.assumptions().iter().for_each(|a| out += &format!("<li>{}</li>\n", message(a)));
     out + "</ul>\n"
 }
 

@@ -6,7 +6,7 @@ use warpline_sim::words;
 use warpline_study::critical::critical;
 use warpline_viz::web;
 
-use super::html::{code, escape, p, table};
+use super::html::{code, escape, message, p, table};
 use super::source::link;
 use crate::show::{self, bytes, count, of, percent, plain, short};
 use warpline_api::{ClaimResult, Simulation, bank_conflicts, uncertainty};
@@ -90,7 +90,7 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
     if !r.bottleneck.is_empty() {
         rows.push(("Bottleneck", r.bottleneck.clone()));
     }
-    let rows = rows.into_iter().map(|(name, value)| (false, vec![escape(name), escape(&value)]));
+    let rows = rows.into_iter().map(|(name, value)| (false, vec![escape(name), message(&value)]));
     let mut out = table(&[("", false), ("", false)], rows);
     let faults: Vec<_> = r.findings.iter().map(|f| finding_row(simulation, f)).collect();
     if !faults.is_empty() {
@@ -105,7 +105,7 @@ fn finding_row(simulation: &Simulation, f: &Finding) -> (bool, Vec<String>) {
     let at = site.map_or(String::new(), link);
     let kind = if f.note { "note" } else { f.kind.name() };
     let cycle = if f.cycle < 0.0 { String::new() } else { plain(f.cycle) };
-    (!f.note, vec![escape(f.code()), escape(&format!("{kind}: {}", f.message)), at, cycle])
+    (!f.note, vec![escape(f.code()), message(&format!("{kind}: {}", f.message)), at, cycle])
 }
 
 /// A bar for each role, and the statements with the longest waits.
@@ -168,7 +168,7 @@ pub(super) fn roles(simulation: &Simulation) -> String {
     }
     let slow = bank_conflicts(&simulation.subject).into_iter().filter_map(|c| {
         let site = program.sites.get(c.site as usize)?;
-        Some((false, vec![link(site), escape(&c.message()), escape(&c.help().unwrap_or_default())]))
+        Some((false, vec![link(site), message(&c.message()), message(&c.help().unwrap_or_default())]))
     });
     let slow: Vec<_> = slow.collect();
     if !slow.is_empty() {
@@ -217,7 +217,7 @@ pub(super) fn claims(judged: &[ClaimResult]) -> String {
         };
         let values: Vec<String> = j.values.iter().map(|(n, v)| format!("{n} = {}", show::exact(*v))).collect();
         let why = j.error.clone().unwrap_or_else(|| values.join(", "));
-        (!j.as_stated(), vec![fate.to_string(), escape(&j.text), code(&j.check), escape(&why), escape(&j.from)])
+        (!j.as_stated(), vec![fate.to_string(), escape(&j.text), code(&j.check), message(&why), escape(&j.from)])
     });
     if judged.is_empty() {
         return String::new();
