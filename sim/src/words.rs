@@ -99,9 +99,14 @@ pub fn plain(x: f64) -> String {
     if tenth == 0 { count(whole as i64) } else { format!("{}.{tenth}", count(whole as i64)) }
 }
 
-/// Every digit of a number, without separators, so that reading the text gives the number back.
-pub fn exact(x: f64) -> String {
-    x.to_string()
+/// A number without separators, as checks of claims state numbers. A fraction has at most seven significant digits.
+pub fn ungrouped(x: f64) -> String {
+    if x.fract() == 0.0 || !x.is_finite() {
+        return x.to_string();
+    }
+    let decimals = (6.0 - x.abs().log10().floor()).clamp(0.0, 17.0) as usize;
+    let text = format!("{x:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
 /// A number with at least three significant digits: microseconds and rates.
@@ -151,6 +156,9 @@ mod tests {
         assert_eq!(plain(1999.96), "2,000");
         assert_eq!(plain(16.0), "16");
         assert_eq!(plain(28817967.1), "28,817,967");
+        assert_eq!(ungrouped(18258.850968393537), "18258.85");
+        assert_eq!(ungrouped(0.465832130239), "0.4658321");
+        assert_eq!(ungrouped(4352.0), "4352");
         assert_eq!(short(1.2345), "1.234");
         assert_eq!(short(782.44), "782.4");
         assert_eq!(percent(0.41234), "41.2");

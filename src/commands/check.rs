@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use warpline_api::{ClaimResult, Error, Request, Status};
-use warpline_sim::words::{exact, number};
+use warpline_sim::words::{number, ungrouped};
 
 use crate::cli::Check;
 use crate::console::{Console, Paint};
@@ -76,7 +76,7 @@ fn text(name: &str, claims: &[ClaimResult], paint: Paint) -> String {
             None => "unknown",
         };
         text += &format!("  {word:<8} {}\n", wrap(&c.text, WIDTH, 11));
-        let values: Vec<String> = c.values.iter().map(|(n, v)| format!("{n} = {}", exact(*v))).collect();
+        let values: Vec<String> = c.values.iter().map(|(n, v)| format!("{n} = {}", ungrouped(*v))).collect();
         if let Some(v) = c.computed {
             let unit = c.unit.as_deref().unwrap_or("");
             text += &format!(

@@ -215,7 +215,7 @@ pub(super) fn claims(judged: &[ClaimResult]) -> String {
             Some(false) => "<span class=\"bad\">refuted</span>",
             None => "open",
         };
-        let values: Vec<String> = j.values.iter().map(|(n, v)| format!("{n} = {}", show::exact(*v))).collect();
+        let values: Vec<String> = j.values.iter().map(|(n, v)| format!("{n} = {}", show::ungrouped(*v))).collect();
         let why = j.error.clone().unwrap_or_else(|| values.join(", "));
         (!j.as_stated(), vec![fate.to_string(), escape(&j.text), code(&j.check), message(&why), escape(&j.from)])
     });

@@ -13,7 +13,7 @@ use super::table::{Align, Table, wrap};
 use crate::console::Paint;
 use warpline_api::Recording;
 use warpline_api::short_name;
-use warpline_sim::words::{exact, plain, short};
+use warpline_sim::words::{plain, short, ungrouped};
 
 /// The most causes, waits and operations listed.
 const LINES: usize = 8;
@@ -96,7 +96,7 @@ fn numbers(two: [&Recording; 2], c: &Comparison, paint: Paint) -> String {
 
 fn number(v: f64) -> String {
     if v.fract() == 0.0 && v.abs() < 1e3 {
-        exact(v)
+        ungrouped(v)
     } else if v.fract() == 0.0 {
         plain(v)
     } else {

@@ -26,7 +26,7 @@ pub(crate) use summary::{certainty, padding, scaled};
 pub(crate) use sweep::sweep;
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::{fault, sentence, suggestion, verdict, violation};
-pub(crate) use warpline_sim::words::{bytes, count, exact, of, percent, plain, short};
+pub(crate) use warpline_sim::words::{bytes, count, of, percent, plain, short, ungrouped};
 pub(crate) use whatif::whatif;
 
 use crate::console::Paint;

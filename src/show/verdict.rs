@@ -258,9 +258,7 @@ pub(crate) fn suggestion(s: &RepairReport, paint: Paint) -> String {
         Some(found) => {
             let holds = match &found.outcome {
                 Outcome::Bounded { trips: Some((a, Some(b))), .. } => format!("holds for trip counts {a} to {b}"),
-                Outcome::Bounded { trips: Some(_), .. } => {
-                    "holds for every trip count, all else as given".to_string()
-                }
+                Outcome::Bounded { trips: Some(_), .. } => "holds for every trip count, all else as given".to_string(),
                 Outcome::Bounded { .. } => "holds for the values given".to_string(),
                 _ => "is proved for every trip count".to_string(),
             };

@@ -84,7 +84,9 @@ fn a_page_has_every_part_and_asks_for_nothing() {
 fn a_fault_has_its_schedule_and_its_timeline() {
     let page = page(&["museum/m09_expect_without_arrive/bug"], Status::Violated);
     well_formed(&page);
-    for part in ["VIOLATED.", "The schedule that leads to the fault", "A change that repairs it", "The schedule in time"] {
+    for part in
+        ["VIOLATED.", "The schedule that leads to the fault", "A change that repairs it", "The schedule in time"]
+    {
         assert!(page.contains(part), "{part}");
     }
     assert!(data(&page, "fault")["spans"].as_array().is_some_and(|s| !s.is_empty()));
