@@ -47,7 +47,8 @@ pub struct Skipped {
 
 impl Collection {
     /// The scenarios of a list of names. A name is a folder (even if a built-in family has the same name), a family of
-    /// built-in scenarios, or one scenario or kernel. A scenario with two names in the list is verified once.
+    /// built-in scenarios, a compiled file with all its kernels, or one scenario or kernel. A scenario with two names in
+    /// the list is verified once.
     pub fn find(names: &[String]) -> Collection {
         let mut collection = Collection::default();
         let built_in = load::builtin_scenarios();
@@ -63,10 +64,24 @@ impl Collection {
                 collection.named_several = true;
                 members.for_each(|n| collection.add(n, None));
             } else {
-                collection.add(name, None);
+                collection.file(name);
             }
         }
         collection
+    }
+
+    /// One scenario or kernel.
+    pub fn of(name: &str) -> Collection {
+        let mut collection = Collection::default();
+        collection.add(name, None);
+        collection
+    }
+
+    /// Adds a scenario, a kernel, or the kernels of a compiled file.
+    fn file(&mut self, name: &str) {
+        let Some(kernels) = load::kernels_of(name) else { return self.add(name, None) };
+        self.named_several = true;
+        kernels.iter().for_each(|k| self.add(k, None));
     }
 
     /// The name of the only member, if the names stand for one scenario or kernel and no folder or family.
@@ -83,14 +98,14 @@ impl Collection {
         }
     }
 
-    /// Adds every scenario below a folder, in the order of the paths.
+    /// Adds every scenario below a folder in the order of the paths, and then every compiled kernel.
     fn folder(&mut self, name: &str) -> Result<(), Error> {
         let mut found = BTreeSet::new();
-        files_below(Path::new(name), &["toml", "pipe"], &mut found)?;
+        files_below(Path::new(name), &["toml", "pipe", "ptx", "gz"], &mut found)?;
         let (before, mut kernels, mut named) = (self.members.len(), Vec::new(), BTreeSet::new());
         for path in &found {
             let file = short_path(path);
-            if path.extension().is_some_and(|e| e == "pipe") {
+            if path.extension().is_none_or(|e| e != "toml") {
                 kernels.push(file);
                 continue;
             }
@@ -105,13 +120,16 @@ impl Collection {
                 Err(error) => self.add(&file, Some(error)),
             }
         }
-        kernels.retain(|k| !named.contains(k));
-        let unnamed = kernels.into_iter().map(|file| Skipped { file, why: "no scenario of the folder names it" });
+        kernels.retain(|k| !named.contains(k) && (k.ends_with(".pipe") || load::is_ptx(k)));
+        let (compiled, written): (Vec<_>, Vec<_>) = kernels.into_iter().partition(|k| load::is_ptx(k));
+        compiled.iter().for_each(|file| self.file(file));
+        let unnamed = written.into_iter().map(|file| Skipped { file, why: "no scenario of the folder names it" });
         self.skipped.extend(unnamed);
         if self.members.len() == before {
             return Err(Error::with_help(
                 format!("there is no scenario in the folder `{name}`"),
-                "a scenario is a .toml file that names a kernel and a machine; `warpline new NAME` writes one",
+                "a scenario is a .toml file that names a kernel and a machine; `warpline new NAME` writes one. Compiled \
+                 kernels end in .ptx or .ptx.gz",
             ));
         }
         Ok(())

@@ -108,7 +108,8 @@ impl Proof {
 /// `warpline verify`.
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// Built-in scenarios or families of them (`metal`), scenario files (.toml), kernels (.pipe), or folders of scenarios
+    /// Built-in scenarios or families of them (`metal`), scenario files (.toml), kernels (.pipe, .ptx), or folders of
+    /// them
     #[arg(required = true, value_name = "SCENARIO|FOLDER")]
     pub scenarios: Vec<String>,
 

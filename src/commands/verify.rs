@@ -12,7 +12,10 @@ use warpline_api::{Collection, Error, ProofOptions, Request, Status, Verificatio
 
 pub(super) fn verify(args: &Verify, console: &mut Console) -> Result<Status, Error> {
     let format = if args.json { Format::Json } else { args.format };
-    let collection = Collection::find(&args.scenarios);
+    let collection = match (&args.proof.launch.entry, args.scenarios.as_slice()) {
+        (Some(_), [file]) => Collection::of(file),
+        _ => Collection::find(&args.scenarios),
+    };
     let options = args.proof.options(args.orders);
     let (Some(name), Format::Text | Format::Json) = (collection.single(), format) else {
         if args.schedule_out.is_some() {

@@ -1,5 +1,7 @@
 //! Many verdicts for people: one line each, the faults with their places, and a summary.
 
+use std::collections::BTreeMap;
+
 use warpline_verify::Outcome;
 
 use super::issues::{Issue, Level, issues};
@@ -12,6 +14,12 @@ use warpline_sim::words::of;
 
 /// Columns of the first word.
 const WORD: usize = 9;
+
+/// The most faults and the most notes of one rule that are listed for a scenario.
+const LISTED: [usize; 2] = [3, 1];
+
+/// Characters of a name beyond which its middle is left out: a mangled name of C++ can have thousands.
+const LONG: usize = 120;
 
 pub(super) fn text(all: &Verifications, paint: Paint) -> String {
     let mut text: String = all.entries.iter().map(|e| entry(e, paint)).collect();
@@ -37,16 +45,37 @@ fn entry(e: &Entry, paint: Paint) -> String {
     };
     let word = format!("{word:<WORD$}");
     let word = if e.status() == Status::Holds { word } else { paint.bad(&word) };
-    let mut text = format!("{word} {}{}\n", e.name, expected(v));
+    let mut text = format!("{word} {}{}\n", short(&e.name), expected(v));
+    let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
+    let mut listed: BTreeMap<String, usize> = BTreeMap::new();
     for issue in issues(e) {
-        let class = match issue.level {
-            Level::Error => issue.title.clone(),
-            Level::Note => format!("{} note", issue.rule),
+        let (class, most) = match issue.level {
+            Level::Error => (issue.title.clone(), LISTED[0]),
+            Level::Note => (format!("{} note", issue.rule), LISTED[1]),
             Level::Expected => continue,
         };
-        text += &format!("{}{}\n", " ".repeat(WORD + 1), wrap(&line(&class, &issue), WIDTH, WORD + 3));
+        let n = listed.entry(class.clone()).or_default();
+        *n += 1;
+        if *n <= most {
+            text += &format!("{}{}\n", " ".repeat(WORD + 1), wrap(&line(&class, &issue), WIDTH, WORD + 3));
+        } else {
+            *left_out.entry(class).or_default() += 1;
+        }
+    }
+    for (class, n) in left_out {
+        text += &format!("{}{n} more of {class}\n", " ".repeat(WORD + 1));
     }
     text
+}
+
+/// A name without its middle, if it is long.
+fn short(name: &str) -> String {
+    let all: Vec<char> = name.chars().collect();
+    if all.len() <= LONG {
+        return name.to_string();
+    }
+    let part = |from: &[char]| from.iter().collect::<String>();
+    format!("{}...{}", part(&all[..LONG - 23]), part(&all[all.len() - 20..]))
 }
 
 fn expected(v: &Verification) -> String {

@@ -234,3 +234,35 @@ fn github_gets_one_command_a_finding() {
     assert!(text.contains(",line=11,col=12,endColumn=31,title=WL0101 RAW race ("), "{text}");
     assert!(!text.contains("known.toml"), "what is expected is no annotation: {text}");
 }
+
+#[test]
+fn a_compiled_file_stands_for_all_its_kernels() {
+    let dir = TempDir::new();
+    let head = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    let file = dir.write("k.ptx", format!("{head}.visible .entry one() {{ ret; }}\n.visible .entry two() {{ ret; }}\n"));
+    for name in [file.clone(), dir.path().display().to_string()] {
+        let said = warpline(&["verify", &name]);
+        assert!(said.status == Status::Holds && said.out.contains("2 scenarios: 2 proved"), "{}{}", said.out, said.err);
+        assert!(said.out.contains("k.ptx:one\n") && said.out.contains("k.ptx:two\n"), "{}", said.out);
+    }
+    let one = warpline(&["verify", &file, "--entry", "two"]);
+    assert!(one.status == Status::Holds && one.out.contains("PROVED."), "{}{}", one.out, one.err);
+}
+
+#[test]
+fn many_findings_of_one_rule_are_counted() {
+    let dir = TempDir::new();
+    let slots = ["a", "b", "c", "d", "e"];
+    let each = |line: &dyn Fn(&str) -> String| slots.map(line).concat();
+    let kernel = format!(
+        "kernel unordered\n  warps 2\n  global A: f16[64, 16]\n{}  all:\n    warp 0:\n{}    warp 1:\n{}",
+        each(&|x| format!("  shared {x}: f16[64, 16]\n")),
+        each(&|x| format!("      load A[0, 0] -> {x}\n")),
+        each(&|x| format!("      lds {x} -> r\n")),
+    );
+    dir.write("unordered.pipe", &kernel);
+    dir.write("fails.toml", scenario("unordered.pipe", ""));
+    let said = verify(&dir, &[]);
+    let listed = said.out.matches("WL0101 RAW race: ").count();
+    assert!(listed == 3 && said.out.contains("2 more of WL0101 RAW race\n"), "{}", said.out);
+}

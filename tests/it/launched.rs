@@ -161,7 +161,7 @@ fn one_of_several_kernels_is_picked() {
     let dir = TempDir::new();
     let second = COPIES.lines().skip(3).collect::<Vec<_>>().join("\n").replace("copies", "others");
     let file = dir.write("k.ptx", format!("{COPIES}{second}\n"));
-    let said = warpline(&["verify", &file]);
+    let said = warpline(&["run", &file]);
     assert_eq!(said.status, Status::BadInput, "{}", said.out);
     assert!(said.err.contains("copies, others") && said.err.contains("--entry"), "{}", said.err);
     for kernel in ["copies", "others"] {

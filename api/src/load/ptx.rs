@@ -73,6 +73,15 @@ fn split(name: &str) -> Option<(&str, Option<&str>)> {
     of_kernel(file).then_some((file, Some(entry)))
 }
 
+/// The names `k.ptx:kernel` of all kernels of a file, if its name is that of a compiled file and it has several.
+pub(crate) fn kernels_of(file: &str) -> Option<Vec<String>> {
+    let (_, None) = split(file)? else { return None };
+    let text = crate::request::text_of(&Sources::new(), Path::new(file)).ok()?;
+    // What cannot be read is reported where the file is verified.
+    let module = ptx::read(&text).ok().filter(|m| m.entries.len() > 1)?;
+    Some(module.entries.iter().map(|e| format!("{file}:{}", e.name)).collect())
+}
+
 /// A compiled kernel as a program.
 #[derive(Debug)]
 pub struct CompiledKernel {
