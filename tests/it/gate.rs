@@ -239,7 +239,8 @@ fn github_gets_one_command_a_finding() {
 fn a_compiled_file_stands_for_all_its_kernels() {
     let dir = TempDir::new();
     let head = ".version 8.0\n.target sm_90\n.address_size 64\n";
-    let file = dir.write("k.ptx", format!("{head}.visible .entry one() {{ ret; }}\n.visible .entry two() {{ ret; }}\n"));
+    let file =
+        dir.write("k.ptx", format!("{head}.visible .entry one() {{ ret; }}\n.visible .entry two() {{ ret; }}\n"));
     for name in [file.clone(), dir.path().display().to_string()] {
         let said = warpline(&["verify", &name]);
         assert!(said.status == Status::Holds && said.out.contains("2 scenarios: 2 proved"), "{}{}", said.out, said.err);
