@@ -41,6 +41,10 @@ impl Walk<'_, '_> {
         let flow = self.s.flow;
         let header = flow.loops[l].header;
         let first_at = flow.blocks[header].first;
+        if let Some(to) = self.s.idle_loops.get(&header).copied() {
+            self.s.assume(self.inst(first_at).line, "a loop that only computes is left at some time");
+            return Ok(Stop::At(to));
+        }
         let changed = self.changed(l);
         let mut entry_regs = self.regs.clone();
         // Variables may change in the loop.

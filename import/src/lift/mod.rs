@@ -251,13 +251,14 @@ fn walked<'a>(
         addresses.insert(v.name.clone(), next as i64);
         next += v.bytes;
     }
-    let slice::Slice { need, idle } = slice::slice(&entry.code, flow, entry.regs.len(), launch.timed);
+    let slice::Slice { need, idle, idle_loops } = slice::slice(&entry.code, flow, entry.regs.len(), launch.timed);
     let mut shared = Shared {
         module,
         entry,
         flow,
         need,
         idle,
+        idle_loops,
         timing: launch.timed.then(|| launch.clone()),
         serialized: launch.timed && serial::serialized(&entry.code),
         arena: Arena::default(),

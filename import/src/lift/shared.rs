@@ -19,6 +19,8 @@ pub struct Shared<'a> {
     pub(super) need: Vec<bool>,
     /// Branches that are passed over.
     pub(super) idle: std::collections::BTreeSet<usize>,
+    /// By their first blocks, loops that are passed over, with the blocks behind them.
+    pub(super) idle_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
     /// The launch, where the program is for a run.
     pub(super) timing: Option<Launch>,
     /// Whether a run waits for each `wgmma` where it is issued.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::flow::Flow;
+use crate::flow::{BlockId, Flow};
 use crate::ptx::{Arg, Inst, Reg};
 
 /// Registers an instruction writes.
@@ -100,17 +100,24 @@ pub(super) struct Slice {
     pub(super) need: Vec<bool>,
     /// The instructions of branches between whose sides no needed register differs and no operation stands.
     pub(super) idle: BTreeSet<usize>,
+    /// By their first blocks, the loops that write no needed register and have no operation, with the blocks behind them.
+    pub(super) idle_loops: BTreeMap<BlockId, BlockId>,
 }
 
 /// The slice of an entry. A program that is timed has the instructions of every branch.
 pub(super) fn slice(code: &[Inst], flow: &Flow, regs: usize, timed: bool) -> Slice {
-    let mut idle = if timed { BTreeMap::new() } else { super::idle::branches(code, flow) };
+    let mut loops = if timed { Vec::new() } else { super::idle::loops(code, flow) };
+    let mut idle = if timed { BTreeMap::new() } else { super::idle::branches(code, flow, &loops) };
     loop {
-        let need = needed(code, regs, timed, &|n| idle.contains_key(&n));
-        let before = idle.len();
-        idle.retain(|_, written| written.iter().all(|r| !need[*r as usize]));
-        if idle.len() == before {
-            return Slice { need, idle: idle.into_keys().collect() };
+        let passed = |n: usize| idle.contains_key(&n) || loops.iter().any(|l| l.has(flow, n));
+        let need = needed(code, regs, timed, &passed);
+        let before = (idle.len(), loops.len());
+        let unneeded = |written: &[Reg]| written.iter().all(|r| !need[*r as usize]);
+        idle.retain(|_, written| unneeded(written));
+        loops.retain(|l| unneeded(&l.written));
+        if (idle.len(), loops.len()) == before {
+            let idle_loops = loops.iter().map(|l| (l.header, l.to)).collect();
+            return Slice { need, idle: idle.into_keys().collect(), idle_loops };
         }
     }
 }
