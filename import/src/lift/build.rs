@@ -155,7 +155,7 @@ pub(super) fn program(
     note_points(&mut s.arena, &tree);
     let tree = super::selected::separated(&mut s, tree);
     note_points(&mut s.arena, &tree);
-    let (conditions, tree) = super::cases::unguarded(&s, tree);
+    let (conditions, tree) = super::cases::unguarded(&mut s, tree);
     let tree = super::expected::stated(&mut s, tree, n);
     let plan = plan(&s, &tree, n)?;
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };

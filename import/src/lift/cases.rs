@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::ptx::Error;
-use crate::symbolic::{Atom, Term};
+use crate::symbolic::{Arena, Atom, Facts, Term};
 
 use super::merge::{Merged, MergedKind, Set};
 use super::shared::Shared;
@@ -30,8 +30,30 @@ pub(super) struct Cases {
     pub(super) outcomes: Vec<Outcome>,
     /// The condition of each of these branches.
     pub(super) conditions: BTreeMap<usize, Term>,
+    /// What assertions say of the arguments: the branch of the first one, by condition.
+    pub(super) asserted: BTreeMap<Term, usize>,
     /// What would decide what the lift has to know.
     pub(super) wanted: Option<Wanted>,
+}
+
+impl Cases {
+    /// What the assertions say, as facts: those that the walks before this one found.
+    pub(super) fn asserted(&self, a: &mut Arena) -> Facts {
+        let mut facts = Facts::default();
+        self.asserted.keys().for_each(|condition| a.learn(*condition, true, &mut facts));
+        facts
+    }
+
+    /// The conditions that hold in this case, outermost first, each with its branch.
+    fn holding(&self, a: &mut Arena) -> Vec<(usize, Term)> {
+        let mut list: Vec<(usize, Term)> = Vec::new();
+        for outcome in &self.outcomes {
+            let Some(condition) = self.conditions.get(&outcome.at).copied() else { continue };
+            list.push((outcome.at, if outcome.taken { condition } else { a.not(condition) }));
+        }
+        list.extend(self.asserted.iter().map(|(condition, at)| (*at, *condition)));
+        list
+    }
 }
 
 /// What the text leaves open and the lift has to know.
@@ -46,20 +68,18 @@ pub(super) enum Wanted {
 /// The nodes of a case below its conditions, outermost first. So whatever replaces terms in nodes also replaces terms in
 /// the conditions.
 pub(super) fn guarded(s: &mut Shared<'_>, mut tree: Vec<Merged>, warps: Set) -> Vec<Merged> {
-    for outcome in s.cases.outcomes.clone().into_iter().rev() {
-        let Some(condition) = s.cases.conditions.get(&outcome.at).copied() else { continue };
-        let holds = if outcome.taken { condition } else { s.arena.not(condition) };
-        tree = vec![Merged { at: outcome.at, part: 0, warps, kind: MergedKind::If(holds, tree, Vec::new()) }];
+    for (at, holds) in s.cases.holding(&mut s.arena).into_iter().rev() {
+        tree = vec![Merged { at, part: 0, warps, kind: MergedKind::If(holds, tree, Vec::new()) }];
     }
     tree
 }
 
 /// The conditions that [`guarded`] put around the nodes, each with its branch, and the nodes.
-pub(super) fn unguarded(s: &Shared<'_>, mut tree: Vec<Merged>) -> (Vec<(usize, Term)>, Vec<Merged>) {
+pub(super) fn unguarded(s: &mut Shared<'_>, mut tree: Vec<Merged>) -> (Vec<(usize, Term)>, Vec<Merged>) {
     let mut conditions = Vec::new();
-    for outcome in &s.cases.outcomes {
+    for (branch, _) in s.cases.holding(&mut s.arena) {
         match tree.as_mut_slice() {
-            [Merged { at, kind: MergedKind::If(holds, nodes, other), .. }] if *at == outcome.at && other.is_empty() => {
+            [Merged { at, kind: MergedKind::If(holds, nodes, other), .. }] if *at == branch && other.is_empty() => {
                 conditions.push((*at, *holds));
                 tree = std::mem::take(nodes);
             }
@@ -91,5 +111,26 @@ impl Walk<'_, '_> {
         self.s.arena.learn(cond, taken, &mut facts);
         self.facts = facts;
         Ok(Some(taken))
+    }
+
+    /// A branch to a trap or a failed assertion that is not reached. A condition over arguments is then one over all
+    /// launches, such as a size of at least one. It is a fact for this warp from here on.
+    pub(super) fn asserted(&mut self, at: usize, holds: bool) {
+        let inst = self.inst(at);
+        self.s.assume(inst.line, "traps and failed assertions are not reached");
+        let Some(condition) = self.guard(inst).and_then(|v| v.uniform(self.lanes)) else { return };
+        let condition = if holds { condition } else { self.s.arena.not(condition) };
+        let by_arguments = self.s.arena.mentions(condition, |a| matches!(a, Atom::Param(..)))
+            && !self.s.arena.mentions(condition, |a| !matches!(a, Atom::Param(..)));
+        // Under a condition of its own, an assertion says nothing of other launches.
+        if !by_arguments || self.unsure > 0 || !self.s.arena.is_boolean(condition) {
+            return;
+        }
+        let line = inst.line;
+        self.s.assume(line, "what an assertion says of the arguments holds in every launch");
+        self.s.cases.asserted.entry(condition).or_insert(at);
+        let mut facts = std::mem::take(&mut self.facts);
+        self.s.arena.learn(condition, true, &mut facts);
+        self.facts = facts;
     }
 }

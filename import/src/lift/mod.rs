@@ -88,7 +88,7 @@ use std::collections::BTreeMap;
 
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Module};
-use crate::symbolic::{Arena, Facts, Place};
+use crate::symbolic::{Arena, Place};
 
 pub use capped::Capped;
 use cases::{Cases, Outcome, Wanted};
@@ -329,6 +329,7 @@ fn walked<'a>(
         let last = round == 2 || round == 1 && !shared.mail.is_used();
         shared.mail.begin();
         shared.cases.conditions.clear();
+        let known = shared.cases.asserted(&mut shared.arena);
         list.clear();
         kept.clear();
         for (rank, warp) in (0..ctas).flat_map(|r| (0..warps).map(move |w| (r, w))) {
@@ -343,7 +344,7 @@ fn walked<'a>(
                 all_lanes: lanes,
                 group: lanes,
                 regs: vec![None; entry.regs.len()],
-                facts: Facts::default(),
+                facts: known.clone(),
                 nodes: Vec::new(),
                 path: Vec::new(),
                 forks: Vec::new(),

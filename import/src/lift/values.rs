@@ -1,5 +1,7 @@
 //! Arithmetic of PTX on symbolic values, one lane at a time.
 
+use warpline_sim::ir::gcd;
+
 use crate::ptx::Inst;
 use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
@@ -270,6 +272,25 @@ fn high(a: &mut Arena, p: Term, q: Term, (bits, signed): (u32, bool)) -> Option<
     Some(if less { a.sub(t, x) } else { t })
 }
 
+/// A shift of a 64-bit product of an unsigned number with a magic number. No signed number is as large as this magic
+/// number, so the product is an unsigned one, and its high half is that of `mul.hi.u32`.
+fn unsigned_quotient(a: &mut Arena, v: Term, s: u32, ty: (u32, bool)) -> Option<Term> {
+    if ty != (64, false) || !(32..63).contains(&s) || a.range(v).0 >= 0 {
+        return None;
+    }
+    let (k, parts) = a.parts(v);
+    let m = parts.iter().fold(k, |g, (_, c)| gcd(g, *c));
+    let m = m >> m.trailing_zeros().min(62);
+    if !(1 << 31..1 << 32).contains(&m) {
+        return None;
+    }
+    let x = a.sum(k / m, parts.iter().map(|(t, c)| (*t, c / m)).collect());
+    let (m, bits) = (a.int(m), a.int(32));
+    let high = a.op(Op::MulHigh, &[x, m, bits]);
+    let by = a.int(1 << (s - 32));
+    Some(a.div(high, by))
+}
+
 /// A shift to the right.
 fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<Term> {
     if s >= bits {
@@ -303,6 +324,9 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
         }
         let m = if wide.abs() == 64 { m as u64 as i128 } else { m as i128 };
         return a.magic_of(x, m, 1i128.checked_shl(wide.unsigned_abs() as u32 + s).filter(|p| *p > 0)?);
+    }
+    if let Some(q) = unsigned_quotient(a, v, s, (bits, signed)) {
+        return Some(q);
     }
     // All sign bits of a number that may be negative, kept for the division that uses them.
     if signed && s == bits - 1 {

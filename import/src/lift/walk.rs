@@ -208,7 +208,7 @@ impl<'a> Walk<'_, 'a> {
         let (taken, falls) = (next[0], next[1]);
         for (bad, good) in [(taken, falls), (falls, taken)] {
             if self.traps(bad) {
-                self.s.assume(inst.line, "traps and failed assertions are not reached");
+                self.asserted(at, good == taken);
                 return Ok(Stop::At(good));
             }
         }
