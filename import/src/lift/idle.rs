@@ -39,8 +39,7 @@ pub(super) fn loops(code: &[Inst], flow: &Flow) -> Vec<IdleLoop> {
         for b in &blocks {
             let block = &flow.blocks[*b];
             for i in &code[block.first..block.end] {
-                let harmless = is_passive(i) || only_global(i) && !orders(i);
-                if !harmless || i.op == "ld" && orders(i) {
+                if !is_passive(i) && i.op != "nanosleep" && (!only_global(i) || orders(i)) {
                     return None;
                 }
                 writes(i, &mut |r| regs.push(r));
@@ -56,7 +55,7 @@ pub(super) fn loops(code: &[Inst], flow: &Flow) -> Vec<IdleLoop> {
     (0..flow.loops.len()).filter_map(of).collect()
 }
 
-/// Whether an access to memory has an order with others, or waits for a value.
+/// Whether an access to memory has an order with others.
 fn orders(i: &Inst) -> bool {
     ["volatile", "acquire", "release", "acq_rel", "relaxed", "mmio"].iter().any(|m| i.has(m))
 }

@@ -42,7 +42,7 @@ impl Walk<'_, '_> {
         let header = flow.loops[l].header;
         let first_at = flow.blocks[header].first;
         if let Some(to) = self.s.idle_loops.get(&header).copied() {
-            self.s.assume(self.inst(first_at).line, "a loop that only computes is left at some time");
+            self.s.assume(self.inst(first_at).line, "a loop that a value in memory ends is left at some time");
             return Ok(Stop::At(to));
         }
         let changed = self.changed(l);
