@@ -1,8 +1,10 @@
 //! Kernels in which the agent that comes last decides: each adds to a counter by `atom`, and the value says which one it
 //! is. Every order of the first `atom` of these agents is decided by itself (`sim/src/protocol/atomic_order.rs`).
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
-use warpline_sim::ir::Program;
+use warpline_sim::ir::{OrderOfAtomics, Program};
 use warpline_sim::protocol::{AgentId, Rules};
 
 use crate::budget::Budget;
@@ -10,8 +12,8 @@ use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::{CanonicalRun, StepOutcome};
 use crate::{Engine, Options, Outcome, Verdict};
 
-/// Largest number of agents whose orders are decided: 120 orders.
-const MOST: usize = 5;
+/// Largest number of orders: those of five agents on one word.
+const MOST: usize = 120;
 
 /// The verdict for all orders of `atom`, each decided by `one`. `None` where these do not decide either.
 pub(crate) fn decide(
@@ -20,9 +22,25 @@ pub(crate) fn decide(
     (options, budget): (Options, &Budget),
     one: impl Fn(&Program) -> Verdict + Sync,
 ) -> Option<Verdict> {
-    let agents = agents(program, rules, options, budget)?;
+    let words = open(program, rules, options, budget)?;
+    let mut together: Vec<AgentId> = words.values().flatten().copied().collect();
+    together.sort_unstable();
+    together.dedup();
+    let together = BTreeMap::from([(None, together)]);
+    let apart: BTreeMap<_, _> = words.into_iter().map(|(word, agents)| (Some(word), agents)).collect();
+    // Orders for each word are fewer. CTAs that use other words need orders for all words together.
+    let apart = Some(apart).filter(|apart| apart.len() > 1);
+    apart.into_iter().chain([together]).find_map(|agents| of_orders(program, &orders(&agents)?, &one))
+}
+
+/// The verdict for these orders, each decided by `one`. `None` where these do not decide.
+fn of_orders(
+    program: &Program,
+    orders: &[Vec<OrderOfAtomics>],
+    one: impl Fn(&Program) -> Verdict + Sync,
+) -> Option<Verdict> {
     let kernels: Vec<Program> =
-        orders(&agents).into_iter().map(|atomic_order| Program { atomic_order, ..program.clone() }).collect();
+        orders.iter().map(|order| Program { atomic_order: order.clone(), ..program.clone() }).collect();
     // Most faults are faults of each order.
     let first = one(kernels.first()?);
     let rest: Vec<Verdict> = if first.holds() { kernels[1..].par_iter().map(&one).collect() } else { Vec::new() };
@@ -55,26 +73,43 @@ fn weaker(outcome: &Outcome) -> u8 {
     }
 }
 
-/// The agents whose first `atom` nothing else orders in the run with the given values, if they are few.
-fn agents(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Option<Vec<AgentId>> {
+/// The agents whose first `atom` on a word nothing else orders in the run with the given values, by word.
+fn open(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Option<BTreeMap<u32, Vec<AgentId>>> {
     if options.engine == Engine::Search || !program.atomic_order.is_empty() {
         return None;
     }
     let given = program.bind();
     let mut run = CanonicalRun::new(ClassRun::of_cluster(&given, rules, 0, options, budget).job(&given));
     while !matches!(run.next(), StepOutcome::RunEnded(_)) {}
-    let agents = run.open_atomics();
-    (2..=MOST).contains(&agents.len()).then_some(agents)
+    let words = run.open_atomics();
+    (!words.is_empty()).then_some(words)
+}
+
+/// Each choice of one order for each word, in lexicographic order, if these are few.
+fn orders(words: &BTreeMap<Option<u32>, Vec<AgentId>>) -> Option<Vec<Vec<OrderOfAtomics>>> {
+    let of_word = |agents: &Vec<AgentId>| (1..=agents.len()).try_fold(1usize, usize::checked_mul);
+    let number = words.values().map(of_word).try_fold(1usize, |all, n| all.checked_mul(n?));
+    number.filter(|n| *n <= MOST)?;
+    let mut all = vec![Vec::new()];
+    for (word, agents) in words {
+        let lists = permutations(agents);
+        let more = |before: &Vec<OrderOfAtomics>| {
+            let one = |agents: &Vec<AgentId>| OrderOfAtomics { word: *word, agents: agents.clone() };
+            lists.iter().map(|agents| [before.clone(), vec![one(agents)]].concat()).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(more).collect();
+    }
+    Some(all)
 }
 
 /// All orders of some agents, in lexicographic order.
-fn orders(agents: &[AgentId]) -> Vec<Vec<AgentId>> {
+fn permutations(agents: &[AgentId]) -> Vec<Vec<AgentId>> {
     if agents.is_empty() {
         return vec![Vec::new()];
     }
     let behind = |i: usize| {
         let rest: Vec<AgentId> = agents.iter().copied().filter(|a| *a != agents[i]).collect();
-        orders(&rest).into_iter().map(move |order| [vec![agents[i]], order].concat())
+        permutations(&rest).into_iter().map(move |order| [vec![agents[i]], order].concat())
     };
     (0..agents.len()).flat_map(behind).collect()
 }
@@ -85,8 +120,17 @@ mod tests {
 
     #[test]
     fn all_orders_are_listed_once() {
-        let list = orders(&[2, 5, 7]);
+        let list = permutations(&[2, 5, 7]);
         assert_eq!(list.len(), 6);
         assert_eq!((list[0].as_slice(), list[5].as_slice()), ([2, 5, 7].as_slice(), [7, 5, 2].as_slice()));
+    }
+    #[test]
+    fn each_word_has_orders_of_its_own() {
+        let words = BTreeMap::from([(Some(0), vec![1, 2]), (Some(3), vec![2, 4, 6])]);
+        let list = orders(&words).unwrap();
+        assert_eq!(list.len(), 12);
+        let last: Vec<&[AgentId]> = list[11].iter().map(|order| order.agents.as_slice()).collect();
+        assert_eq!(last, [[2, 1].as_slice(), &[6, 4, 2]]);
+        assert_eq!(orders(&BTreeMap::from([(None, (0..6).collect())])), None);
     }
 }

@@ -97,7 +97,7 @@ impl Inside<'_> {
         let o = &self.prog.objects[place.obj as usize];
         let extents = self.prog.forms.extents.get(place.obj as usize).and_then(Option::as_ref);
         place.at.iter().enumerate().all(|(axis, e)| {
-            if self.is_run(e, pc) {
+            if place.begins_inside[axis] || self.is_run(e, pc) {
                 return true;
             }
             let tile = if place.elements { 1 } else { o.block[axis] };

@@ -275,15 +275,16 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     (v.any_length, v.turns) = (Some(of.line), None);
     // A trip count of all jobs is no parameter of the kernel.
     if let Some(x) = v.violation.as_mut().filter(|x| x.lengths.is_empty()) {
-        let n = x.trips.take().unwrap_or(of.given);
+        let varied = Trips::find(&of.kernel).is_some_and(|trips| of.kernel.symbol(&trips.name) == Some(of.symbol));
+        let n = x.trips.take().filter(|_| varied).unwrap_or(of.given);
         let given = || Trips::find(&of.kernel).and_then(|trips| trips.given_turns());
         let jobs = x.turns.take().or_else(given).unwrap_or(1);
         x.lengths = vec![n; jobs.max(1) as usize];
     }
     let settled = match v.outcome {
         Outcome::Proved => holds_as_given(),
-        // Not every length may be one of the kernel.
-        Outcome::Violated => of.lengths == Lengths::All,
+        // Not every length may be one of the kernel, and matrices may have no place for longer jobs than the stated ones.
+        Outcome::Violated => of.lengths == Lengths::All && !v.violation.as_ref().is_some_and(|x| beyond(program, x)),
         Outcome::Bounded { .. } | Outcome::GaveUp { .. } => false,
     };
     if settled {
@@ -295,6 +296,12 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         *why += &format!("; with another trip count for each job (line {}): {reason}", of.line);
     }
     other
+}
+
+/// Whether a fault is one of blocks alone, in a job longer than each length that the kernel states.
+fn beyond(program: &Program, x: &Violation) -> bool {
+    let longest = x.lengths.iter().max();
+    run_time::of_blocks(x) && longest > run_time::largest(program).as_ref()
 }
 
 /// Whether the form of blocks shows what a proof with other blocks leaves out. Each store in the loops over jobs is to

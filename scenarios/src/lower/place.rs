@@ -58,7 +58,10 @@ impl Lower<'_> {
             Some(t) => Some(self.tile(t, p, &sel, &extent)?),
             None => None,
         };
-        Some(Spot { place: Place { obj, at, elements: p.elements, sel, cta, tile, inside: None }, extent })
+        Some(Spot {
+            place: Place { obj, at, elements: p.elements, sel, cta, tile, inside: None, begins_inside: [false; 2] },
+            extent,
+        })
     }
 
     fn place_object(&mut self, name: &Ident, want: Want) -> Option<u16> {

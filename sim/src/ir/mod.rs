@@ -394,6 +394,16 @@ pub enum Waits {
     Manual,
 }
 
+/// An order in which agents come to their first `atom`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OrderOfAtomics {
+    /// The word, counted through all declarations of counters; `None` for the first `atom` on any word, where this is
+    /// the only order of the program.
+    pub word: Option<u32>,
+    /// The agents, first to last.
+    pub agents: Vec<u32>,
+}
+
 /// A kernel, ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
@@ -416,9 +426,9 @@ pub struct Program {
     /// Whether all CTAs of the grid run at the same time and see each other's counters. [`Program::grid`] is then one
     /// unit.
     pub cooperative: bool,
-    /// Agents in the order in which they come to their first `atom`. Where nothing orders these, a proof decides each
-    /// order. Empty where the order is open.
-    pub atomic_order: Vec<u32>,
+    /// Orders in which agents come to their first `atom`. Where nothing orders these, a proof decides each order. Empty
+    /// where the order is open.
+    pub atomic_order: Vec<OrderOfAtomics>,
     /// Warps in a CTA; at most 64.
     pub warps: u32,
     /// Registers of a thread at launch, if the kernel states them.

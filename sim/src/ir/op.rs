@@ -79,6 +79,8 @@ pub struct Place {
     pub tile: Option<TileRef>,
     /// The coordinates to compare with the extents of the matrix, where a proof uses other numbers in `at`.
     pub inside: Option<Vec<Expr>>,
+    /// The dimensions along which a proof assumes that the block begins inside its matrix.
+    pub begins_inside: [bool; 2],
 }
 
 /// The CTA whose copy of an mbarrier is meant.

@@ -163,7 +163,7 @@ impl World<'_> {
         let row = self.spec.agent_row(a);
         let steps = self.global.counters[ix as usize].steps.iter().filter(|s| !self.knows_of(row, s.epoch));
         let before: Vec<(AgentId, u32)> = steps.map(|s| (s.agent, s.number)).collect();
-        if !before.is_empty() && !self.global.atomics.meet(a, &before, &self.prog.atomic_order) {
+        if !before.is_empty() && !self.global.atomics.meet(a, ix, &before, &self.prog.atomic_order) {
             self.results.note_unordered(a, pc, WaitTarget::Counter(ix));
         }
     }
@@ -202,7 +202,7 @@ impl World<'_> {
             let all = (0..self.global.counters[ix as usize].steps.len()).collect();
             self.join_steps(a, ix, all, how);
         }
-        let number = if fetches { self.global.atomics.fetched(a) } else { 0 };
+        let number = if fetches { self.global.atomics.fetched(a, ix, &self.prog.atomic_order) } else { 0 };
         if fetches {
             self.atomics_changed();
         }

@@ -48,19 +48,16 @@ impl World<'_> {
         // separate.
         match instruction(op, |i| i.aligned()) {
             Aligned::Warp => {
-                if !self.agents[a].performs_for_warp && !self.join_warp(a, pc)? {
+                if !self.agents[a].performs_for_warp {
+                    self.join_warp(a, pc)?;
+                }
+                if self.rest_of(a) != a {
                     self.passes(a, pc, op);
                     return Ok(StepEffect::Nothing);
                 }
+                // The operation may wait. Were it the elected lane's, the other lanes would be past it before.
                 self.agents[a].performs_for_warp = true;
-                let rest = self.rest_of(a);
-                if rest != a {
-                    let (mine, other) = (self.spec.agent_row(a), self.spec.agent_row(rest));
-                    self.order.join(other, mine);
-                    // The rest has not seen the elected lane's next operations.
-                    self.order.tick(mine, a);
-                }
-                let effect = self.execute(rest, pc, op)?;
+                let effect = self.execute(a, pc, op)?;
                 self.agents[a].performs_for_warp = false;
                 self.passes(a, pc, op);
                 Ok(effect)

@@ -306,7 +306,7 @@ impl World<'_> {
                 s.access(&r.access);
             }
         }
-        self.global.atomics.entries(|bits| s.same(bits));
+        self.global.atomics.entries(&self.prog.atomic_order, |bits| s.same(bits));
         for c in &self.global.counters {
             s.count(Family::Variable, c.value);
             s.count(Family::Variable, c.base);

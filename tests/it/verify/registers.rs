@@ -1,6 +1,8 @@
 //! Registers that are exchanged more than once: proved where the pool has enough in every order.
 
-use super::kernel;
+use warpline_tests::TempDir;
+
+use super::{kernel, verify};
 
 /// Registers are exchanged three times, between barriers of all warps. Workers keep `kept` in between.
 fn handed(kept: u32) -> String {
@@ -59,4 +61,28 @@ kernel asked()
     );
     let v = kernel("h200", &text);
     assert_eq!((v.word(), v.json["hang"][0]["code"].as_str()), ("violated", Some("WL0201")), "{:#}", v.json);
+}
+
+/// The elected lane ends while the other lanes of its warp wait for registers. The search makes that schedule, and so
+/// does `run`.
+#[test]
+fn an_elected_lane_may_end_before_its_warp_has_registers() {
+    let text = "
+kernel ends(jobs = 1)
+  grid 2  warps 8  regs 168
+  all:
+    warp 0: elect: fence mbarrier_init
+    barrier
+  warps 4..8:
+    regs dec 40
+  warps 0..4:
+    regs inc 232
+    warp 0: elect: wait bulk <= 0
+";
+    let dir = TempDir::new();
+    let file = dir.write("ends.pipe", text);
+    assert_eq!(verify(&[&file, "--machine", "h200", "--engine", "search"]).json["verdict"], "bounded");
+    let short = text.replace("inc 232", "inc 232\n    warp 1: regs inc 232");
+    let file = dir.write("short.pipe", &short);
+    assert_eq!(verify(&[&file, "--machine", "h200", "--engine", "search"]).json["verdict"], "violated");
 }

@@ -6,7 +6,7 @@
 //! to mbarriers, groups and counters). It then ends or hangs as all others do, and happens-before shows all of their
 //! races.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use warpline_sim::ir::Program;
@@ -377,8 +377,8 @@ impl<'p> CanonicalRun<'p> {
         agents.chain([self.turn as u64]).chain(flights).fold(0, |all, x| (all.rotate_left(5) ^ x).wrapping_mul(MIX))
     }
 
-    /// Agents whose first `atom` nothing orders with that of another agent.
-    pub(crate) fn open_atomics(&self) -> Vec<AgentId> {
+    /// Agents whose first `atom` on a word nothing orders with that of another agent, by word.
+    pub(crate) fn open_atomics(&self) -> BTreeMap<u32, Vec<AgentId>> {
         self.world.open_atomics()
     }
 

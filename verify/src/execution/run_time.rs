@@ -7,7 +7,7 @@
 use warpline_sim::ir::{Binary, Env, Expr, Program, TapeId};
 use warpline_sim::report::FindingKind;
 
-use crate::{Verdict, limits};
+use crate::{Verdict, Violation, limits};
 
 /// Indices at which the stated values are looked at.
 const INDICES: i64 = 64;
@@ -17,14 +17,13 @@ pub(crate) fn fault(prog: &Program, run: impl Fn(&Program) -> Verdict) -> Option
     // The values of a compiled kernel have relations that its symbols do not state.
     limits::run_time(prog).filter(|_| !prog.opaque_globals)?;
     let tapes: Vec<TapeId> = indexed(prog).collect();
-    let most = tapes.iter().flat_map(|t| stated(prog, *t)).max()?;
+    let most = largest(prog)?;
     sequences(most).into_iter().find_map(|(value, words)| {
         let mut other = prog.clone();
         tapes.iter().for_each(|t| other.tapes[*t as usize].run = value.clone());
         let mut v = run(&other);
         let x = v.violation.as_mut()?;
-        // How many blocks a matrix has may follow from the stated values.
-        if x.hang.is_empty() && x.findings.iter().all(|f| f.note || f.kind == FindingKind::Coverage) {
+        if of_blocks(x) {
             return None;
         }
         let names: Vec<String> = tapes.iter().map(|t| format!("`{}`", prog.tapes[*t as usize].name)).collect();
@@ -32,6 +31,16 @@ pub(crate) fn fault(prog: &Program, run: impl Fn(&Program) -> Verdict) -> Option
         v.kernel = Some(Box::new(other));
         Some(v)
     })
+}
+
+/// Whether a fault is one of blocks alone: how many blocks a matrix has may follow from the stated values.
+pub(crate) fn of_blocks(x: &Violation) -> bool {
+    x.hang.is_empty() && x.findings.iter().all(|f| f.note || f.kind == FindingKind::Coverage)
+}
+
+/// The largest stated value of numbers that no symbol stands for.
+pub(crate) fn largest(prog: &Program) -> Option<i64> {
+    indexed(prog).flat_map(|t| stated(prog, t)).max()
 }
 
 /// Sequences of numbers up to `most`, with their words.

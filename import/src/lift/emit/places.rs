@@ -114,7 +114,16 @@ pub(super) fn warp_list(warps: u64) -> impl Iterator<Item = u32> {
 
 /// The place of a whole object.
 pub(super) fn whole(obj: ObjId) -> Place {
-    Place { obj, at: Vec::new(), elements: false, sel: Selection::default(), cta: None, tile: None, inside: None }
+    Place {
+        obj,
+        at: Vec::new(),
+        elements: false,
+        sel: Selection::default(),
+        cta: None,
+        tile: None,
+        inside: None,
+        begins_inside: [false; 2],
+    }
 }
 
 /// A move of one kind.

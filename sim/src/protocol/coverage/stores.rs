@@ -5,7 +5,7 @@ use crate::ir::{Binary, Expr, Object, Place, Program};
 
 use super::Stored;
 use crate::protocol::footprint::Footprint;
-use crate::protocol::vocabulary::{AgentId, Decision, Fault};
+use crate::protocol::vocabulary::{AgentId, Decision, Fault, FormId};
 use crate::protocol::world::World;
 
 impl World<'_> {
@@ -35,6 +35,9 @@ impl World<'_> {
                 Some(n) => n,
                 None => self.placed(a, e)?.v,
             };
+        }
+        for i in (0..2).filter(|i| place.begins_inside[*i]) {
+            (f.at[i], f.forms[i]) = (0, FormId::default());
         }
         let f = &f;
         let first = [f.at[0].saturating_mul(by[0]), f.at[1].saturating_mul(by[1])];

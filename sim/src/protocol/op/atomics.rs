@@ -29,7 +29,7 @@ impl Instruction for Counter<'_> {
         let (how, act) = (Semantics { order: self.order, scope: self.scope }, self.act);
         let ix = w.counter_ix(a, self.at)?;
         match act {
-            CounterAct::Fetch(_) if w.holds_atomic(a) => return Err(Blocked::On(WaitTarget::Counter(ix))),
+            CounterAct::Fetch(_) if w.holds_atomic(a, ix) => return Err(Blocked::On(WaitTarget::Counter(ix))),
             CounterAct::Add | CounterAct::Fetch(_) => {
                 // Each executing thread adds.
                 let times = if act == CounterAct::Add { w.lanes(a, pc) as i64 } else { 1 };

@@ -186,8 +186,12 @@ impl World<'_> {
         }
     }
 
-    /// An agent ended: its last change of registers counts for the other warps of its warpgroup.
+    /// An agent ended: its last change of registers counts for the other warps of its warpgroup. An elected lane can end
+    /// while the other lanes of its warp still wait for registers.
     pub(in crate::protocol) fn leave_registers(&mut self, a: AgentId) {
+        if self.spec.info[a as usize].lanes == Some(Lanes::Elected) {
+            return;
+        }
         if self.registers[self.spec.info[a as usize].cta as usize].warps.is_empty() {
             return;
         }

@@ -13,6 +13,7 @@ use crate::limits;
 #[derive(Clone, Debug)]
 pub(crate) struct AnyLength {
     pub(crate) kernel: Program,
+    pub(crate) symbol: ParamId,
     /// The value of the symbol in the kernel as given.
     pub(crate) given: i64,
     /// The line of the first loop with such a trip count.
@@ -70,6 +71,7 @@ impl AnyLength {
         limits::run_time(&kernel).is_none().then(|| AnyLength {
             line: prog.site(varying[0].head).line,
             kernel,
+            symbol,
             given: least + GIVEN,
             lengths,
             tape,

@@ -112,9 +112,24 @@ impl BlockNames {
                         extents[dim] = Expr::Const(ANY_EXTENT);
                     }
                 });
+                begin_inside(&prog.code[pc], &mut kernel.code[pc], nest);
             }
         }
         Some(())
+    }
+}
+
+/// Blocks that values known only at run time choose begin inside their matrices, as the claim of lemma 17 says.
+fn begin_inside(own: &Instr, i: &mut Instr, nest: &Nest) {
+    let (Instr::Op { op: Op::Move { src: from, dst: to, .. }, .. }, Instr::Op { op: Op::Move { src, dst, .. }, .. }) =
+        (own, i)
+    else {
+        return;
+    };
+    for (own, place) in [(from, src), (to, dst)] {
+        for (inside, e) in place.begins_inside.iter_mut().zip(&own.at) {
+            *inside |= nest.bounds_at_run_time(&nest.resolved(e));
+        }
     }
 }
 

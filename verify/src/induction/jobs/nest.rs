@@ -222,6 +222,28 @@ impl Nest {
     pub(super) fn resolved(&self, e: &Expr) -> Expr {
         replaced(e, &self.values)
     }
+
+    /// Whether values known only at run time bound a coordinate: the index of a loop that such a value ends, or a term
+    /// that a test compares with one.
+    pub(super) fn bounds_at_run_time(&self, coordinate: &Expr) -> bool {
+        let mut indices = 0;
+        self.levels.iter().any(|level| match level {
+            Level::Loop { bound, .. } => {
+                indices += 1;
+                let index = Expr::Var(FIRST_INDEX - (indices - 1));
+                bound.any(is_tape) && coordinate.any(|x| *x == index)
+            }
+            Level::Test(Expr::Binary(Binary::Lt, p)) => {
+                p.1.any(is_tape) && !p.0.any(is_tape) && is_term(&p.0) && coordinate.any(|x| *x == p.0)
+            }
+            Level::Test(_) => false,
+        })
+    }
+}
+
+/// Whether an expression reads an index, so that it can be a term of a coordinate.
+fn is_term(e: &Expr) -> bool {
+    e.any(|x| matches!(x, Expr::Var(v) if is_index(*v)))
 }
 
 /// An expression with values in place of variables.

@@ -6,11 +6,15 @@
 //!   tma K[max(0, cta.m - window) + j] -> k         tma K[2 ^ 24 + j] -> k
 //! ```
 //!
+//! `mailboxes` finds values that one agent passes on to others in shared memory.
+//!
 //! If a value that is known only at run time is read in coordinates of inputs only, it decides nothing but which block
 //! is read. So does a *choice*, such as `max` of two terms that depend on the place of the CTA. If it decides nothing
 //! else, CTAs with either outcome make the same run. With a large multiple of its index in the place of the value, two
 //! coordinates are equal only if they are the same sum of the same value. Equal coordinates are then equal for all
 //! values (lemma 19).
+
+mod mailboxes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +23,7 @@ use warpline_sim::ir::{
 };
 
 use crate::induction::while_loops::sets;
+use mailboxes::Mailboxes;
 
 /// What a value is multiplied by; other terms of a coordinate are small against it.
 const MULTIPLE: i64 = 1 << 24;
@@ -49,6 +54,7 @@ impl NamedBlocks {
         }
         let mut kernel = prog.clone();
         kernel.code.iter_mut().enumerate().for_each(|(pc, i)| reads.replace_in(pc, i));
+        kernel.code.iter_mut().enumerate().for_each(|(pc, i)| reads.begin_inside(pc, i));
         for (obj, dim) in reads.terms.keys() {
             kernel.forms.extents.get_mut(*obj as usize)?.as_mut()?[*dim] = Expr::Const(ANY_EXTENT);
         }
@@ -70,6 +76,8 @@ struct Reads<'p> {
     prog: &'p Program,
     /// Matrices that no instruction writes.
     inputs: BTreeSet<ObjId>,
+    /// Mailboxes that pass values known only at run time on.
+    mailboxes: Mailboxes,
     /// Instructions that set a variable from a value.
     sets: BTreeSet<usize>,
     /// Those whose choice also has another use, so that the variable keeps it.
@@ -89,7 +97,8 @@ impl<'p> Reads<'p> {
         let stored: BTreeSet<ObjId> = stored.collect();
         let input = |obj: &ObjId| prog.objects[*obj as usize].class == Class::Global && !stored.contains(obj);
         let inputs = (0..prog.objects.len() as ObjId).filter(input).collect();
-        let mut reads = Reads { prog, inputs, sets: BTreeSet::new(), kept: BTreeSet::new(), terms: BTreeMap::new() };
+        let (sets, kept, terms) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+        let mut reads = Reads { prog, inputs, mailboxes: Mailboxes::of(prog), sets, kept, terms };
         let from_value = |i: &Instr| matches!(i, Instr::Set(_, e) if reads.first_value(e).is_some());
         reads.sets = (0..prog.code.len()).filter(|pc| from_value(&prog.code[*pc])).collect();
         for (pc, i) in prog.code.iter().enumerate() {
@@ -165,8 +174,8 @@ impl<'p> Reads<'p> {
                     e.any(|x| matches!(x, Expr::Var(w) if v == Some(*w)))
                 });
                 let all: Vec<usize> = all.copied().collect();
-                if reads_tape(&e)
-                    || all.iter().any(|pc| matches!(&self.prog.code[*pc], Instr::Set(_, e) if reads_tape(e)))
+                if self.reads_run_time(&e)
+                    || all.iter().any(|pc| matches!(&self.prog.code[*pc], Instr::Set(_, e) if self.reads_run_time(e)))
                 {
                     return None;
                 }
@@ -186,7 +195,13 @@ impl<'p> Reads<'p> {
                 }
                 continue;
             }
-            if reads_tape(&whole) {
+            if what == ExprUse::Slot
+                && self.mailboxes.passes_on(i)
+                && matches!(i, Instr::Op { op: Op::Put { value, .. }, .. } if *value == e)
+            {
+                continue;
+            }
+            if self.reads_run_time(&whole) {
                 return None;
             }
             self.kept.extend(setters);
@@ -196,8 +211,10 @@ impl<'p> Reads<'p> {
 
     /// Puts multiples in the place of values.
     fn replace_in(&self, at: usize, i: &mut Instr) {
+        let passes_on = self.mailboxes.passes_on(i);
         each_mut(self.prog, i, &mut |what, e| match what {
             ExprUse::Set if self.sets.contains(&at) && !self.kept.contains(&at) => self.replace(e),
+            ExprUse::Slot if passes_on && matches!(e, Expr::Tape(..)) => self.replace(e),
             ExprUse::Tile(obj, dim) if self.terms.contains_key(&(obj, dim)) => {
                 let Some(setters) = self.setters(e, at) else { return };
                 if self.term(&self.inlined(e, &setters)).is_some() {
@@ -209,8 +226,23 @@ impl<'p> Reads<'p> {
         });
     }
 
+    /// Blocks that values known only at run time name begin inside their matrices, as the claim of the lemma says. The
+    /// other coordinate of a block is still compared with the end of the matrix.
+    fn begin_inside(&self, at: usize, i: &mut Instr) {
+        let (Instr::Op { op: Op::Move { src: own, .. }, .. }, Instr::Op { op: Op::Move { src, .. }, .. }) =
+            (&self.prog.code[at], i)
+        else {
+            return;
+        };
+        for (dim, e) in own.at.iter().enumerate().take(2) {
+            let named = matches!(self.terms.get(&(own.obj, dim)), Some((Value::RunTime(_), _)));
+            let setters = self.setters(e, at).filter(|_| named);
+            src.begins_inside[dim] |= setters.is_some_and(|all| self.reads_run_time(&self.inlined(e, &all)));
+        }
+    }
+
     fn replace(&self, e: &mut Expr) {
-        while let Some(value) = self.first_value(e) {
+        while let Some(value) = self.first_written(e) {
             // A variable that nothing has set yet is 0, which is no multiple of an index.
             let index = if let Expr::Tape(_, index) = &value { (**index).clone() } else { Expr::Const(0) };
             let from_one = Expr::binary(Binary::Add, index, Expr::Const(1));
@@ -223,6 +255,7 @@ impl<'p> Reads<'p> {
         let has = |e: &Expr| self.first_value(e).is_some();
         match e {
             Expr::Tape(tape, index) => (!has(index)).then_some((Value::RunTime(*tape), Expr::Const(1))),
+            Expr::Var(v) => Some((Value::RunTime(self.mailboxes.variable(*v)?), Expr::Const(1))),
             _ if self.is_choice(e) => Some((Value::Choice(e.clone()), Expr::Const(1))),
             Expr::Binary(Binary::Add | Binary::Sub, p) => match (has(&p.0), has(&p.1)) {
                 (true, false) if self.is_small(&p.1) => self.term(&p.0),
@@ -232,7 +265,7 @@ impl<'p> Reads<'p> {
             Expr::Binary(Binary::Mul, p) => {
                 let (value, factor) = if has(&p.0) { (&p.0, &p.1) } else { (&p.1, &p.0) };
                 let positive = self.prog.launch_value(factor).is_some_and(|f| (1..FACTORS).contains(&f));
-                let whole = matches!(value, Expr::Tape(..)) || self.is_choice(value);
+                let whole = matches!(value, Expr::Tape(..) | Expr::Var(_)) || self.is_choice(value);
                 let fixed = factor.is_launch_constant() && positive && whole;
                 self.term(value).filter(|_| fixed).map(|(value, _)| (value, factor.clone()))
             }
@@ -246,15 +279,25 @@ impl<'p> Reads<'p> {
         !e.any(|x| matches!(x, Expr::Const(_) | Expr::Param(_)) && !small(x))
     }
 
-    /// The first value that an expression reads: one known only at run time, with its index, or a choice.
+    /// The first value that an expression reads: one known only at run time, with its index or from a mailbox, or a
+    /// choice.
     fn first_value(&self, e: &Expr) -> Option<Expr> {
-        let mut first = None;
-        e.visit(&mut |x| {
-            if first.is_none() && (matches!(x, Expr::Tape(..)) || self.is_choice(x)) {
-                first = Some(x.clone());
-            }
-        });
-        first
+        first(e, |x| matches!(x, Expr::Tape(..)) || self.is_passed(x) || self.is_choice(x))
+    }
+
+    /// The first such value that is not from a mailbox.
+    fn first_written(&self, e: &Expr) -> Option<Expr> {
+        first(e, |x| matches!(x, Expr::Tape(..)) || self.is_choice(x))
+    }
+
+    /// Whether an expression is a variable that holds a value from a mailbox.
+    fn is_passed(&self, e: &Expr) -> bool {
+        matches!(e, Expr::Var(v) if self.mailboxes.variable(*v).is_some())
+    }
+
+    /// Whether an expression reads a value known only at run time.
+    fn reads_run_time(&self, e: &Expr) -> bool {
+        e.any(|x| matches!(x, Expr::Tape(..)) || self.is_passed(x))
     }
 
     /// Whether an expression chooses by the place of the CTA and is one number for all agents of the cluster.
@@ -272,6 +315,13 @@ impl<'p> Reads<'p> {
     }
 }
 
-fn reads_tape(e: &Expr) -> bool {
-    e.any(|x| matches!(x, Expr::Tape(..)))
+/// The first part of an expression that meets a condition.
+fn first(e: &Expr, of: impl Fn(&Expr) -> bool) -> Option<Expr> {
+    let mut first = None;
+    e.visit(&mut |x| {
+        if first.is_none() && of(x) {
+            first = Some(x.clone());
+        }
+    });
+    first
 }
