@@ -82,11 +82,7 @@ pub(super) fn branches(code: &[Inst], flow: &Flow, loops: &[IdleLoop]) -> BTreeM
 
 /// The registers that the blocks between a branch and the place where its sides meet write. `None` where an instruction
 /// does more than compute, or where control comes back to the branch.
-fn written(
-    (code, flow, loops): (&[Inst], &Flow, &[IdleLoop]),
-    branch: BlockId,
-    join: BlockId,
-) -> Option<Vec<Reg>> {
+fn written((code, flow, loops): (&[Inst], &Flow, &[IdleLoop]), branch: BlockId, join: BlockId) -> Option<Vec<Reg>> {
     let mut regs = Vec::new();
     let (mut seen, mut open) = (vec![false; flow.blocks.len()], flow.blocks[branch].next.clone());
     while let Some(b) = open.pop() {
