@@ -26,22 +26,34 @@ impl Walk<'_, '_> {
     fn stays_linear(&mut self, header: u32, stay: Term) -> Option<Term> {
         let i = self.s.arena.atom(Atom::Counter(header));
         let a = &mut self.s.arena;
-        let (op, args) = match a.node(stay).clone() {
-            TermNode::Op(Op::Not, args) => match a.node(args[0]).clone() {
-                TermNode::Op(Op::Eq, args) => (Op::Eq, args),
-                _ => return None,
-            },
-            TermNode::Op(op, args) => (op, args),
-            _ => return None,
+        let linear = |a: &crate::symbolic::Arena, x: Term| {
+            let (k, parts) = a.parts(x);
+            let m = parts.iter().find(|(t, _)| *t == i)?.1;
+            let rest: Vec<_> = parts.iter().copied().filter(|(t, _)| *t != i).collect();
+            let free = rest.iter().all(|(t, _)| !a.mentions(*t, |x| x == Atom::Counter(header)));
+            free.then_some((k, rest, m))
         };
-        let (rest, m) = a.linear_in(args[0], i)?;
-        match op {
-            Op::Ge => a.iterations_until_negative(args[0], i),
-            Op::Eq => {
-                let x = if m < 0 { rest } else { a.scale(rest, -1) };
-                let by = a.int(m.abs());
-                Some(a.div(x, by))
+        match a.node(stay).clone() {
+            TermNode::Op(Op::Ge, args) => {
+                let (k, rest, m) = linear(a, args[0])?;
+                if m >= 0 {
+                    return None;
+                }
+                let x = a.sum(k, rest);
+                let by = a.int(-m);
+                let q = a.div(x, by);
+                Some(a.plus(q, 1))
             }
+            TermNode::Op(Op::Not, args) => match a.node(args[0]).clone() {
+                TermNode::Op(Op::Eq, args) => {
+                    let (k, rest, m) = linear(a, args[0])?;
+                    let x = a.sum(k, rest);
+                    let x = if m < 0 { x } else { a.scale(x, -1) };
+                    let by = a.int(m.abs());
+                    Some(a.div(x, by))
+                }
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -227,7 +227,7 @@ fn sums_in(a: &mut Arena, t: Term, sign: i64, list: &mut Vec<Term>) {
 }
 
 /// The term that a count depends on: without constants, factors and the maximum with 0.
-pub(super) fn base(a: &mut Arena, t: Term) -> Term {
+fn base(a: &mut Arena, t: Term) -> Term {
     let (_, parts) = a.parts(t);
     match *parts {
         [] => a.int(0),

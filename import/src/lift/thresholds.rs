@@ -12,7 +12,7 @@ use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
 use super::exprs::Names;
 use super::merge::{Merged, MergedKind, each_node};
 use super::shared::Shared;
-use super::symbols::{base, bases, replaced, symbol_for};
+use super::symbols::{bases, replaced, symbol_for};
 
 /// The largest number of comparisons that split loops.
 const MOST: u32 = 6;
@@ -255,27 +255,13 @@ fn apply(
     split: &Split,
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Vec<Merged> {
-    // What the trip count already depends on needs no symbol of its own.
-    let of_count = base(&mut s.arena, split.count);
-    let mut symbol = |s: &mut Shared<'_>, meaning, most| {
-        let (_, parts) = s.arena.parts(meaning);
-        if parts.iter().all(|(t, _)| base(&mut s.arena, *t) == of_count) {
-            return meaning;
-        }
-        symbol_for(s, (FIRST, &mut *stands_for), meaning, most)
-    };
+    let mut symbol = |s: &mut Shared<'_>, meaning, most| symbol_for(s, (FIRST, &mut *stands_for), meaning, most);
     let zero = s.arena.int(0);
     let all = s.arena.op(Op::Max, &[split.count, zero]);
     // The iterations before a term is negative.
     let before = |s: &mut Shared<'_>, falls: Term| {
-        let any = s.arena.atom(Atom::Counter(u32::MAX));
-        let iterations = match s.arena.iterations_until_negative(falls, any) {
-            Some(n) => s.arena.op(Op::Max, &[n, zero]),
-            None => {
-                let holds = s.arena.ge(falls);
-                s.arena.op(Op::Trips, &[holds])
-            }
-        };
+        let holds = s.arena.ge(falls);
+        let iterations = s.arena.op(Op::Trips, &[holds]);
         s.arena.op(Op::Min, &[all, iterations])
     };
     let start = before(s, split.falls);
@@ -285,10 +271,8 @@ fn apply(
         end = before(s, x);
         let meaning = s.arena.sub(end, start);
         let bit = symbol(s, meaning, 1);
-        if s.arena.constant(bit).is_none() {
-            names.symbol(bit, "between".into());
-            names.bits.push((bit, s.entry.line));
-        }
+        names.symbol(bit, "between".into());
+        names.bits.push((bit, s.entry.line));
         bit
     });
     let rest = s.arena.sub(all, end);
@@ -334,10 +318,6 @@ fn halves(s: &mut Shared<'_>, list: Vec<Merged>, split: &Split, counts: Counts) 
                     let less = s.arena.plus(bit, -1);
                     put(MergedKind::If(s.arena.ge(less), half, Vec::new()));
                     start = s.arena.add(start, bit);
-                }
-                if s.arena.constant(counts.second) == Some(1) {
-                    out.extend(part_of(s, &body, split, h, split.sides[1], start));
-                    continue;
                 }
                 let later = s.arena.add(counter, start);
                 let half = part_of(s, &body, split, h, split.sides[1], later);

@@ -39,7 +39,6 @@ impl Arena {
                     low += x.min(y);
                     high += x.max(y);
                 }
-                low += self.above_lesser(parts);
                 (clip(low), clip(high))
             }
             Node::Table(_, first, cycle) => {
@@ -48,19 +47,6 @@ impl Arena {
             }
             Node::Op(op, args) => self.range_of(*op, args),
         }
-    }
-
-    /// What a sum is larger by at least than the sum of the least values of its parts: `t - min(t, n)` is not negative.
-    fn above_lesser(&self, parts: &[(Term, i64)]) -> i128 {
-        let is_lesser = |(u, d): &&(Term, i64)| *d < 0 && matches!(self.node(*u), Node::Op(Op::Min, _));
-        let mut list = parts.iter().filter(is_lesser);
-        let (Some((u, d)), None) = (list.next(), list.next()) else { return 0 };
-        let Node::Op(_, args) = self.node(*u) else { return 0 };
-        let Some((t, _)) = parts.iter().find(|(t, c)| args.contains(t) && d.checked_neg().is_some_and(|d| d <= *c))
-        else {
-            return 0;
-        };
-        (i128::from(*d) * (i128::from(self.range(*t).0) - i128::from(self.range(*u).1))).max(0)
     }
 
     fn range_of(&self, op: Op, args: &[Term]) -> (i64, i64) {

@@ -29,25 +29,6 @@ impl Arena {
         all
     }
 
-    /// `rest` and `m` of a term `rest + m i`, where `rest` does not mention the counter `i` and `m` is not 0.
-    pub(crate) fn linear_in(&mut self, t: Term, i: Term) -> Option<(Term, i64)> {
-        let Node::Atom(counter) = *self.node(i) else { return None };
-        let (k, parts) = self.parts(t);
-        let m = parts.iter().find(|(t, _)| *t == i)?.1;
-        let rest: Vec<_> = parts.iter().copied().filter(|(t, _)| *t != i).collect();
-        let free = rest.iter().all(|(t, _)| !self.mentions(*t, |x| x == counter));
-        free.then(|| (self.sum(k, rest), m))
-    }
-
-    /// The number of iterations `i = 0, 1, ...` before a term that falls by a constant in each is negative. A number
-    /// below 0 stands for 0.
-    pub(crate) fn iterations_until_negative(&mut self, t: Term, i: Term) -> Option<Term> {
-        let (rest, m) = self.linear_in(t, i).filter(|(_, m)| *m < 0)?;
-        let by = self.int(-m);
-        let q = self.div(rest, by);
-        Some(self.plus(q, 1))
-    }
-
     /// `x mod c d - x mod c` as `c (x / c mod d)`: the bits between two masks.
     ///
     /// Only for terms over the launch.
@@ -94,25 +75,9 @@ impl Arena {
             (true, _) => less,
             (_, true) => more,
             _ => self
-                .clamped_extreme(op, a, b)
-                .or_else(|| self.negated_extreme(op, a, b))
+                .negated_extreme(op, a, b)
                 .unwrap_or_else(|| self.intern(Node::Op(op, Rc::new([a.min(b), a.max(b)])))),
         }
-    }
-
-    /// One of `max(k, x)` and `max(k, y)`, where `x` and `y` differ by a constant.
-    fn clamped_extreme(&mut self, op: Op, a: Term, b: Term) -> Option<Term> {
-        let clamped = |s: &Self, t: Term| match s.node(t) {
-            Node::Op(Op::Max, args) => {
-                let least = args.iter().position(|x| s.constant(*x).is_some())?;
-                Some((args[least], args[1 - least]))
-            }
-            _ => None,
-        };
-        let ((k, x), (m, y)) = (clamped(self, a)?, clamped(self, b)?);
-        let apart = self.sub(x, y);
-        let apart = self.constant(apart).filter(|_| k == m)?;
-        Some(if (op == Op::Max) == (apart >= 0) { a } else { b })
     }
 
     /// The larger of `-x - k` and `-y - m` as the smaller of `x` and `y`. Compilers count `min(x, y)` iterations by the
@@ -129,36 +94,5 @@ impl Arena {
         let opposite = self.extreme(if op == Op::Min { Op::Max } else { Op::Min }, x, y);
         let back = self.scale(opposite, -1);
         Some(self.plus(back, by))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn iterations_of_what_falls_are_a_quotient() {
-        let mut a = Arena::default();
-        let (n, i) = (a.atom(Atom::Param(0, 0)), a.atom(Atom::Counter(u32::MAX)));
-        let fallen = a.scale(i, -32);
-        let rest = a.add(n, fallen);
-        let falls = a.plus(rest, -65);
-        // 65 of 96: iteration 0 alone leaves 31.
-        let iterations = a.iterations_until_negative(falls, i).expect("a linear term");
-        let at = |a: &mut Arena, n: i64| a.value(iterations, &|_| Some(n));
-        assert_eq!([0, 64, 65, 96, 97].map(|n| at(&mut a, n)), [-2, 0, 1, 1, 2].map(Some));
-        assert!(a.iterations_until_negative(n, i).is_none());
-    }
-
-    #[test]
-    fn of_maxima_with_zero_the_inner_terms_decide() {
-        let mut a = Arena::default();
-        let (n, zero) = (a.atom(Atom::Param(0, 0)), a.int(0));
-        let clamped = |a: &mut Arena, by: i64| {
-            let x = a.plus(n, by);
-            a.op(Op::Max, &[x, zero])
-        };
-        let (large, small) = (clamped(&mut a, -1), clamped(&mut a, -3));
-        assert_eq!([Op::Min, Op::Max].map(|op| a.op(op, &[large, small])), [small, large]);
     }
 }
