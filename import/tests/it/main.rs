@@ -11,6 +11,7 @@ mod damaged;
 mod families;
 mod far;
 mod habits;
+mod idle_loops;
 mod iterations;
 mod kernels;
 mod known;
