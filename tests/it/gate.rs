@@ -256,7 +256,7 @@ fn many_findings_of_one_rule_are_counted() {
     let slots = ["a", "b", "c", "d", "e"];
     let each = |line: &dyn Fn(&str) -> String| slots.map(line).concat();
     let kernel = format!(
-        "kernel unordered\n  warps 2\n  global A: f16[64, 16]\n{}  all:\n    warp 0:\n{}    warp 1:\n{}",
+        "kernel unordered()\n  warps 2\n  global A: f16[64, 16]\n{}  all:\n    warp 0:\n{}    warp 1:\n{}",
         each(&|x| format!("  shared {x}: f16[64, 16]\n")),
         each(&|x| format!("      load A[0, 0] -> {x}\n")),
         each(&|x| format!("      lds {x} -> r\n")),
