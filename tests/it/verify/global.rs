@@ -139,7 +139,7 @@ fn who_comes_last_is_decided_for_each_order() {
     );
     kernel("h200", &text.replace("acq_rel", "release")).violated("scope", "ldg W");
     kernel("h200", &text.replace("acq_rel", "acquire")).violated("scope", "ldg W");
-    kernel("h200", &text.replace("ctas - 1:", "ctas - 2:")).violated("WAR race", "store r");
+    kernel("h200", &text.replace("ctas - 1:", "ctas - 2:")).violated("RAW race", "ldg W");
     // A fault of one order: CTA 2 does not release, and another CTA comes last.
     let one = text.replace(
         "    atom.add count, 1 -> old acq_rel gpu\n",
