@@ -192,7 +192,7 @@ fn absence_is_a_fact() {
         ("memory.dram_far_latency", &["h100", "h200"]),
         ("clock.latency_mhz", &["h100", "h200"]),
         ("clock.l2_mhz", &["h100", "h200"]),
-        ("clock.sustained_", &["h200"]),
+        ("clock.sustained_", &["h100", "h200"]),
         ("memory.l2_atomics_per_clk", &["h100", "h200"]),
         ("alu.latency", &["v100", "a100", "h100", "h200", "b200", "rtx-pro-6000"]),
         ("launch.device_us", &["h100", "h200"]),
