@@ -24,6 +24,9 @@ const fn no(of: &'static str, name: &'static str, note: &'static str) -> Mnemoni
     Mnemonic { name, of, here: None, note }
 }
 
+/// The word for a phase in the notation of other tools, as in `wait full phase 0`.
+pub(crate) const PHASE: &str = "phase";
+
 const RENDEZVOUS: &str = "n counts the threads of all participants";
 const SHUFFLE: &str = "data that lanes exchange is not modeled; state the cost as `alu int N` or `takes N`";
 const VALUES: &str = "values of elements are not modeled";

@@ -6,6 +6,7 @@ use warpline_sim::ir::{ArrivalsPer, Binary, Fence, MemOrder, Queue, STATES, Scop
 use super::{Parse, Parser};
 use crate::ast::{Arrive, AwaitedPhase, Bar, BarAt, Counter, CounterVerb, Ident, Operation};
 use crate::lex::Kind;
+use crate::mnemonics::PHASE;
 use crate::suggest::did_you_mean;
 
 impl Parser<'_> {
@@ -84,7 +85,7 @@ impl Parser<'_> {
         let message = format!("expected `for` and a phase, found {}", self.found());
         let name = bar.name.text;
         let help = match self.name() {
-            Some("phase") => "write `for` in the place of `phase`".into(),
+            Some(PHASE) => "write `for` in the place of `phase`".into(),
             _ => format!("write `wait {name}[i % stages] for i / stages`, or `wait {name} for 0`"),
         };
         self.fail(Diagnostic::new(self.file, self.span(), message, "`for` or `parity` was expected here").help(help))
