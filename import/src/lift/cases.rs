@@ -123,7 +123,8 @@ impl Walk<'_, '_> {
         let by_arguments = self.s.arena.mentions(condition, |a| matches!(a, Atom::Param(..)))
             && !self.s.arena.mentions(condition, |a| !matches!(a, Atom::Param(..)));
         // Under a condition of its own, an assertion says nothing of other launches.
-        if !by_arguments || self.unsure > 0 || !self.s.arena.is_boolean(condition) {
+        let conditional = self.unsure > 0 || !self.path.is_empty();
+        if !by_arguments || conditional || !self.s.arena.is_boolean(condition) {
             return;
         }
         let line = inst.line;

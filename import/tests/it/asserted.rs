@@ -7,7 +7,7 @@ fn verdict(assertion: &str, wait: &str) -> String {
          .target sm_90a\n\
          .address_size 64\n\
          .extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n\
-         .visible .entry k(.param .align 64 .b8 k_param_0[128], .param .u32 k_param_1)\n\
+         .visible .entry k(.param .align 64 .b8 k_param_0[128], .param .u32 k_param_1, .param .u32 k_param_2)\n\
          .reqntid 64\n\
          {{\n\
          \t.reg .pred %p<8>;\n\
@@ -52,4 +52,11 @@ fn an_assertion_over_arguments_bounds_all_warps() {
     assert_eq!(verdict(AT_LEAST_ONE, WAIT), "proved\t");
     // Everything else is still found.
     assert!(verdict(AT_LEAST_ONE, "").starts_with("violated"));
+}
+
+#[test]
+fn an_assertion_behind_a_branch_says_nothing_of_other_launches() {
+    let behind = format!("\tsetp.gt.s32 %p5, %r11, 0;\n\t@%p5 bra $L6;\n{AT_LEAST_ONE}$L6:\n");
+    let second = "\tld.param.u32 %r11, [k_param_2];\n";
+    assert!(!verdict(&format!("{second}{behind}"), WAIT).starts_with("proved"));
 }
