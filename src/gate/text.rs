@@ -46,24 +46,21 @@ fn entry(e: &Entry, paint: Paint) -> String {
     let word = format!("{word:<WORD$}");
     let word = if e.status() == Status::Holds { word } else { paint.bad(&word) };
     let mut text = format!("{word} {}{}\n", short(&e.name), expected(v));
-    let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
-    let mut listed: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for issue in issues(e) {
         let (class, most) = match issue.level {
             Level::Error => (issue.title.clone(), LISTED[0]),
             Level::Note => (format!("{} note", issue.rule), LISTED[1]),
             Level::Expected => continue,
         };
-        let n = listed.entry(class.clone()).or_default();
+        let (n, _) = found.entry(class.clone()).or_insert((0, most));
         *n += 1;
         if *n <= most {
             text += &format!("{}{}\n", " ".repeat(WORD + 1), wrap(&line(&class, &issue), WIDTH, WORD + 3));
-        } else {
-            *left_out.entry(class).or_default() += 1;
         }
     }
-    for (class, n) in left_out {
-        text += &format!("{}{n} more of {class}\n", " ".repeat(WORD + 1));
+    for (class, (n, most)) in found.iter().filter(|(_, (n, most))| n > most) {
+        text += &format!("{}{} more of {class}\n", " ".repeat(WORD + 1), n - most);
     }
     text
 }

@@ -124,6 +124,7 @@ mod tests {
         assert_eq!(list.len(), 6);
         assert_eq!((list[0].as_slice(), list[5].as_slice()), ([2, 5, 7].as_slice(), [7, 5, 2].as_slice()));
     }
+
     #[test]
     fn each_word_has_orders_of_its_own() {
         let words = BTreeMap::from([(Some(0), vec![1, 2]), (Some(3), vec![2, 4, 6])]);

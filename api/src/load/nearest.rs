@@ -18,10 +18,7 @@ fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&
         .min();
     // The beginning of a name (`museum/m30`) is meant to be the name; a whole family is not.
     let begins = || known.iter().copied().find(|k| k.strip_prefix(word).is_some_and(|rest| rest.starts_with('_')));
-    match spelled_alike {
-        Some((_, k)) => Some(k),
-        None => begins(),
-    }
+    spelled_alike.map(|(_, k)| k).or_else(begins)
 }
 
 #[cfg(test)]

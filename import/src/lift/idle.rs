@@ -1,5 +1,5 @@
-//! Branches between whose sides nothing happens but arithmetic, such as the special values of a logarithm, and loops that
-//! only compute and access global memory, such as `for (i = thread; i < n; i += threads) c[i] = 0`.
+//! Branches between whose sides nothing happens but arithmetic: the special values of a logarithm, say. And loops that only
+//! compute and access global memory, such as `for (i = thread; i < n; i += threads) c[i] = 0`.
 //!
 //! Their conditions are values of each lane, and to follow these values is to follow all data of a kernel.
 
@@ -24,9 +24,9 @@ pub(super) struct IdleLoop {
 }
 
 impl IdleLoop {
-    /// Whether an instruction is one of the loop.
-    pub(super) fn has(&self, flow: &Flow, n: usize) -> bool {
-        self.blocks.iter().any(|b| (flow.blocks[*b].first..flow.blocks[*b].end).contains(&n))
+    /// Its instructions.
+    pub(super) fn code(&self, flow: &Flow) -> impl Iterator<Item = usize> {
+        self.blocks.iter().flat_map(|b| flow.blocks[*b].first..flow.blocks[*b].end)
     }
 }
 

@@ -109,8 +109,9 @@ pub(super) fn slice(code: &[Inst], flow: &Flow, regs: usize, timed: bool) -> Sli
     let mut loops = if timed { Vec::new() } else { super::idle::loops(code, flow) };
     let mut idle = if timed { BTreeMap::new() } else { super::idle::branches(code, flow, &loops) };
     loop {
-        let passed = |n: usize| idle.contains_key(&n) || loops.iter().any(|l| l.has(flow, n));
-        let need = needed(code, regs, timed, &passed);
+        let mut passed = vec![false; code.len()];
+        idle.keys().copied().chain(loops.iter().flat_map(|l| l.code(flow))).for_each(|n| passed[n] = true);
+        let need = needed(code, regs, timed, &|n| passed[n]);
         let before = (idle.len(), loops.len());
         let unneeded = |written: &[Reg]| written.iter().all(|r| !need[*r as usize]);
         idle.retain(|_, written| unneeded(written));

@@ -1,8 +1,8 @@
 //! The order of `atom`: which agent comes first decides the values that the agents get.
 //!
-//! One run decides one order. Where nothing else orders the first `atom` of some agents on a word, a proof gives the
-//! program each order of these agents ([`Program::atomic_order`](crate::ir::Program)): for each word by itself, or for
-//! all words together. Such a run holds an agent back at its first `atom` until the agents before it had theirs. Every
+//! One run decides one order. Nothing else may order the first `atom` of some agents on a word. A proof then gives the
+//! program each order of these agents ([`Program::atomic_order`](crate::ir::Program)). Orders are those of each word by
+//! itself, or of all words together. Such a run holds an agent back at its first `atom` until the agents before it had theirs. Every
 //! schedule has one of these orders: that of its own steps. An `atom` that is not the first of its agent must be ordered
 //! by something else.
 

@@ -223,8 +223,8 @@ impl Nest {
         replaced(e, &self.values)
     }
 
-    /// Whether values known only at run time bound a coordinate: the index of a loop that such a value ends, or a term
-    /// that a test compares with one.
+    /// Whether values known only at run time bound a coordinate. Such a value ends the loop of an index, or a test compares
+    /// a term with it.
     pub(super) fn bounds_at_run_time(&self, coordinate: &Expr) -> bool {
         let mut indices = 0;
         self.levels.iter().any(|level| match level {
