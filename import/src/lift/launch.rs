@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use warpline_sim::ir::{Env, Expr, Grid, Program, Symbol};
 
+use crate::ptx::Entry;
 use crate::sass::LoadOrder;
 use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
 
@@ -271,16 +272,28 @@ fn values(program: &Program, images: &[Expr]) -> Vec<(String, i64)> {
     program.symbols.iter().zip(images).filter_map(value).collect()
 }
 
-/// Registers per thread at launch, in a kernel whose warps change them. They are those that the text gives, or the
-/// average of all warps after their changes.
-pub(super) fn registers(tree: &[Merged], warps: u32, given: Option<u32>) -> Option<u32> {
+/// Registers of an SM of every GPU that has `setmaxnreg` (NVIDIA/cccl `arch_traits.h`, compute capability 9.0 to 12.0).
+const REGISTERS_OF_SM: u32 = 65_536;
+
+/// Registers per thread at launch, in a kernel whose warps change them: the number that the text gives (`.maxnreg`).
+///
+/// With `.minnctapersm`, ptxas gives a thread as many as have room, at most the largest number that a `setmaxnreg` asks
+/// for. It reserves them for whole groups of four warps (ptxas 13.0 of 31 small kernels, `-v`). A text without both
+/// leaves the number to the compiler's options; then it is the average of all warps after their changes.
+pub(super) fn registers(tree: &[Merged], warps: u32, entry: &Entry) -> Option<u32> {
     let mut last: BTreeMap<u32, u32> = BTreeMap::new();
     each_op(tree, &mut |_, (w, _, e)| {
         if let Effect::Regs(n, _) = e {
             last.entry(*w).and_modify(|m| *m = (*m).max(*n)).or_insert(*n);
         }
     });
-    let sum: u32 = last.values().sum();
-    let average = || (sum / warps.max(1)).next_multiple_of(8).clamp(24, 248);
-    (!last.is_empty()).then(|| given.map_or_else(average, |n| n.next_multiple_of(8)))
+    let most = *last.values().max()?;
+    let average = || (last.values().sum::<u32>() / warps.max(1)).next_multiple_of(8).clamp(24, 248);
+    let room = |ctas: u32| {
+        let threads: u32 = entry.block?.iter().product();
+        let warps = ctas.max(1).saturating_mul(threads.div_ceil(32)).next_multiple_of(4);
+        Some((REGISTERS_OF_SM / (32 * warps.max(1)) / 8 * 8).clamp(24, most.max(24)))
+    };
+    let given = entry.registers.map(|n| n.next_multiple_of(8));
+    Some(given.or_else(|| entry.ctas_of_sm.and_then(room)).unwrap_or_else(average))
 }

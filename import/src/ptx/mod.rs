@@ -87,6 +87,8 @@ pub struct Entry {
     pub cluster: Option<[u32; 3]>,
     /// Registers of a thread at launch, where the text limits them (`.maxnreg`).
     pub registers: Option<u32>,
+    /// CTAs that an SM must have room for (`.minnctapersm`).
+    pub ctas_of_sm: Option<u32>,
     /// Shared variables of this entry.
     pub shared: Vec<Variable>,
     /// Local variables, by name.

@@ -123,7 +123,8 @@ fn entry(c: &mut Cursor<'_>, m: &mut Module) -> Result<Entry, Error> {
             }
             "reqnctapercluster" => e.cluster = Some(three()),
             "maxnreg" => e.registers = Some(three()[0]),
-            "maxclusterrank" | "minnctapersm" | "maxnctapersm" => drop(three()),
+            "minnctapersm" => e.ctas_of_sm = Some(three()[0]),
+            "maxclusterrank" | "maxnctapersm" => drop(three()),
             "explicitcluster" | "noreturn" | "blocksareclusters" => {}
             "pragma" => c.skip_statement(),
             _ => return Err(c.expected("this directive is not known before a body", "a performance directive")),

@@ -20,6 +20,7 @@ mod mutants;
 mod mutation;
 mod pipelines;
 mod producers;
+mod registers;
 mod sass;
 mod states;
 mod tails;
