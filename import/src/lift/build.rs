@@ -195,7 +195,7 @@ pub(super) fn program(
         cooperative: false,
         atomic_order: Vec::new(),
         warps: n,
-        regs: registers(&tree, n * s.ctas(), s.entry),
+        regs: registers(&tree, n, s.entry),
         waits: Waits::Auto,
         objects,
         mbars: plan

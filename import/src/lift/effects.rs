@@ -66,6 +66,10 @@ impl Walk<'_, '_> {
             "bar" | "barrier" => return self.bar(at, i),
             "mbarrier" => return self.mbarrier(at, i),
             "fence" | "membar" => self.fence(at, i)?,
+            "setmaxnreg" if !self.s.entry.hands_registers() => self.s.assume(
+                i.line,
+                "ptxas ignores `setmaxnreg` in a text without `.minnctapersm` and `.maxnreg` (its message C7508)",
+            ),
             "setmaxnreg" => {
                 let n = self.number(i, i.arg(0), "registers")?;
                 self.push(at, 0, Effect::Regs(n as u32, i.has("inc")))?;

@@ -278,22 +278,18 @@ const REGISTERS_OF_SM: u32 = 65_536;
 /// Registers per thread at launch, in a kernel whose warps change them: the number that the text gives (`.maxnreg`).
 ///
 /// With `.minnctapersm`, ptxas gives a thread as many as have room, at most the largest number that a `setmaxnreg` asks
-/// for. It reserves them for whole groups of four warps (ptxas 13.0 of 31 small kernels, `-v`). A text without both
-/// leaves the number to the compiler's options; then it is the average of all warps after their changes.
+/// for. It reserves them for whole groups of four warps (ptxas 13.0 of 39 small kernels, `-v`). A text without both has
+/// no `setmaxnreg` (`Entry::hands_registers`).
 pub(super) fn registers(tree: &[Merged], warps: u32, entry: &Entry) -> Option<u32> {
-    let mut last: BTreeMap<u32, u32> = BTreeMap::new();
-    each_op(tree, &mut |_, (w, _, e)| {
+    let mut most = None;
+    each_op(tree, &mut |_, (_, _, e)| {
         if let Effect::Regs(n, _) = e {
-            last.entry(*w).and_modify(|m| *m = (*m).max(*n)).or_insert(*n);
+            most = most.max(Some(*n));
         }
     });
-    let most = *last.values().max()?;
-    let average = || (last.values().sum::<u32>() / warps.max(1)).next_multiple_of(8).clamp(24, 248);
-    let room = |ctas: u32| {
-        let threads: u32 = entry.block?.iter().product();
-        let warps = ctas.max(1).saturating_mul(threads.div_ceil(32)).next_multiple_of(4);
-        Some((REGISTERS_OF_SM / (32 * warps.max(1)) / 8 * 8).clamp(24, most.max(24)))
-    };
-    let given = entry.registers.map(|n| n.next_multiple_of(8));
-    Some(given.or_else(|| entry.ctas_of_sm.and_then(room)).unwrap_or_else(average))
+    let most = most?.max(24);
+    let warps = entry.block.map_or(warps, |b| b.iter().product::<u32>().div_ceil(32));
+    let warps = entry.ctas_of_sm.unwrap_or(1).max(1).saturating_mul(warps).next_multiple_of(4);
+    let room = (REGISTERS_OF_SM / (32 * warps.max(4)) / 8 * 8).clamp(24, most);
+    Some(entry.registers.map_or(room, |n| n.next_multiple_of(8)))
 }

@@ -105,6 +105,14 @@ pub struct Entry {
     pub tables: BTreeMap<Label, Vec<Label>>,
 }
 
+impl Entry {
+    /// Whether `setmaxnreg` has an effect. ptxas ignores it where it cannot tell the registers at launch: its message is
+    /// C7508.
+    pub fn hands_registers(&self) -> bool {
+        self.registers.is_some() || self.ctas_of_sm.is_some()
+    }
+}
+
 /// A source line, from `.loc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loc {

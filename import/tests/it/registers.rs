@@ -47,3 +47,8 @@ fn maxnreg_comes_before_what_has_room() {
     assert_eq!(verdict(".reqntid 512\n.maxnreg 128\n", "dec.sync.aligned.u32 128"), "proved\t");
     assert!(verdict(".reqntid 512\n.maxnreg 96\n", "dec.sync.aligned.u32 128").starts_with("violated"));
 }
+
+#[test]
+fn ptxas_ignores_changes_where_it_cannot_tell_the_registers_at_launch() {
+    assert_eq!(verdict(".maxntid 512\n", "inc.sync.aligned.u32 208"), "proved\t");
+}

@@ -52,13 +52,14 @@ impl World<'_> {
     }
 
     fn explain(&self, a: AgentId, pc: u32, on: WaitTarget) -> (String, String) {
+        let warp = self.spec.info[a as usize].warp;
         match on {
             WaitTarget::Mbar(ix) => self.explain_mbar(a, pc, ix),
             WaitTarget::Rendezvous(ix) => self.explain_rendezvous(a, ix),
             WaitTarget::Own(_) => self.explain_own(a, pc),
             WaitTarget::Counter(ix) => self.explain_counter(a, pc, ix),
             WaitTarget::Pool(cta) => (
-                format!("registers: CTA {cta} has {} in its pool", self.registers[cta as usize].free),
+                format!("registers: CTA {cta} has {} for this warp in its pool", self.registers[cta as usize].free_for(warp)),
                 "another warpgroup gives registers back with `regs dec`".into(),
             ),
         }

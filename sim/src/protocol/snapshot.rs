@@ -333,7 +333,7 @@ impl World<'_> {
         (0..pieces).for_each(|name| s.count(Family::Variable, self.memory.words()[s.names.piece_of(name)]));
         s.count(Family::Variable, self.global.more_tiles.len() as i64);
         for r in &self.registers {
-            s.same(r.free as u64);
+            r.free.iter().for_each(|free| s.same(*free as u64));
             for held in &r.warps {
                 s.same((held.times as u64) << 32 | held.count as u64);
                 s.accesses(held.last.iter().map(|(access, _)| access));
@@ -463,7 +463,7 @@ impl World<'_> {
         out.extend(self.memory.words().iter().map(|v| *v as u64));
         out.extend(self.global.counters.iter().map(|c| c.value as u64));
         for r in &self.registers {
-            out.push(r.free as u64);
+            out.extend(r.free.iter().map(|free| *free as u64));
             out.extend(r.warps.iter().map(|held| (held.times as u64) << 32 | held.count as u64));
         }
         for f in self.flights.slots() {

@@ -89,6 +89,27 @@ fn one_warp_does_not_change_its_registers_alone() {
     assert_eq!(message(&r, "part"), "changes the registers of a part of warpgroup 0: warp 1 never does");
 }
 
+/// The outcomes of `calibrate/data/h200_setmaxnreg.csv` for blocks that end within a warpgroup.
+#[test]
+fn warps_of_a_block_that_ends_within_a_warpgroup_give_registers_to_their_own_scheduler() {
+    let keeps = |second: &str, third: &str, outcome: &str| {
+        let body = format!(
+            "
+          grid 1  warps 10  regs 168
+          warps 0..4: regs inc 240    {outcome}
+          {second}
+          warps 8..10: regs dec {third}
+        "
+        );
+        check("h200", &body)
+    };
+    // Two warps give back as many as the four ask for, on two of four schedulers.
+    keeps("", "24", "//~ hangs");
+    let r = keeps("warps 4..8: regs dec 96", "88", "");
+    assert!(r.findings.iter().all(|f| f.note), "{:?}", r.findings);
+    assert_eq!(message(&r, "only"), "warpgroup 2 has only 2 warps of four");
+}
+
 #[test]
 fn a_part_of_a_warpgroup_that_waits_for_registers_is_told_beside_the_hang() {
     check(
