@@ -75,7 +75,16 @@ pub(super) fn arrays(counts: &BTreeMap<i64, u32>, uses: &[Vec<i64>]) -> Result<V
     Ok(out)
 }
 
-/// Unrolls loops that initialize barriers.
+/// A turn of a loop.
+fn turn(s: &mut Shared<'_>, h: u32, body: &[Merged], i: i64) -> Vec<Merged> {
+    let (counter, i) = (s.arena.atom(crate::symbolic::Atom::Counter(h)), s.arena.int(i));
+    let with = FxHashMap::from_iter([(counter, i)]);
+    let mut memo = FxHashMap::default();
+    let mut at = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
+    body.iter().map(|n| replaced(s, n, &mut at)).collect()
+}
+
+/// Unrolls loops that initialize barriers, and loops of a turn or two of which a condition decides the second one.
 pub(super) fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
     let mut out = Vec::new();
     for n in list {
@@ -86,15 +95,20 @@ pub(super) fn unrolled(s: &mut Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
         };
         match n.kind {
             MergedKind::For(h, count, body) if inits(&body) && s.arena.constant(count).is_some_and(|c| c <= 64) => {
-                let counter = s.arena.atom(crate::symbolic::Atom::Counter(h));
                 for i in 0..s.arena.constant(count).unwrap_or(0) {
-                    let v = s.arena.int(i);
-                    let with = FxHashMap::from_iter([(counter, v)]);
-                    let mut memo = FxHashMap::default();
-                    let mut at = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
-                    let copy: Vec<Merged> = body.iter().map(|n| replaced(s, n, &mut at)).collect();
-                    out.extend(unrolled(s, copy));
+                    let turn = turn(s, h, &body, i);
+                    out.extend(unrolled(s, turn));
                 }
+            }
+            MergedKind::For(h, count, body)
+                if s.timing.is_none() && s.arena.constant(count).is_none() && s.arena.range(count) == (1, 2) =>
+            {
+                let (first, second) = (turn(s, h, &body, 0), turn(s, h, &body, 1));
+                let (first, second) = (unrolled(s, first), unrolled(s, second));
+                // 0 or 1.
+                let further = s.arena.plus(count, -1);
+                out.extend(first);
+                out.push(Merged { kind: MergedKind::If(further, second, Vec::new()), ..n });
             }
             MergedKind::For(h, count, body) => {
                 let body = unrolled(s, body);

@@ -113,8 +113,12 @@ pub(super) fn program(
     let tree = super::flat::unflattened(&mut s, tree);
     let tree = super::last::decided(&mut s, tree);
     let tree = super::within::decided(&mut s, tree);
+    let tree = if launch.timed { tree } else { super::sides::without_equal(tree) };
     let tree = without_unread(&s, tree);
-    let tree = super::skipped::without_skipped(&mut s, tree);
+    // Rows that a size cuts off differ by iteration.
+    let accesses = if way.skips { way.accesses } else { Accesses::Conditional };
+    let (tree, by_iteration) = always(tree, accesses, &mut |c| s.arena.reads_memory(c));
+    let tree = super::skipped::without_skipped(&mut s, tree, way.skips);
     let tree = if launch.timed { tree } else { super::nests::collapsed(&mut s, tree) };
     let (tree, by_data) = always(tree, way.accesses, &mut |c| !s.arena.reads_memory(c));
     let assumed = s.assumed.clone();
@@ -146,7 +150,7 @@ pub(super) fn program(
         names.leaves(&mut s.arena, c, &mut |t| varied &= names.is_varied(t));
         varied
     });
-    let taken = by_data.or(by_launch);
+    let taken = by_iteration.or(by_data).or(by_launch);
     if way.accesses != Accesses::Conditional && taken.is_none() {
         let message = "no accesses are behind a condition".to_string();
         return Err(at_inst(&s, 0, message, "accesses that happen under a condition"));
@@ -224,6 +228,11 @@ pub(super) fn program(
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
     let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(original(*t)))).collect();
     let mut related = super::related::related(&mut s.arena, &names, &stands_for);
+    // Not every number of iterations belongs to a launch.
+    if let Some(at) = s.skips {
+        let line = s.entry.code[at.min(s.entry.code.len() - 1)].line;
+        related = Some(format!("how often a condition of a loop holds, at line {line}, depends on arguments"));
+    }
     // One word that several readers could take for two.
     if let Some(line) = uniform.filter(|_| super::uniform::words(&s.arena, names.order.iter().map(|(t, _)| *t)) > 1) {
         related = Some(format!("data that decide at line {line} are taken to be the same in each iteration"));

@@ -98,6 +98,15 @@ impl Walk<'_, '_> {
         let any = self.s.arena.atom(Atom::Counter(u32::MAX));
         let same = FxHashMap::from_iter([(counter, any)]);
         let stay = self.s.arena.replace(stay, &same, &mut FxHashMap::default());
+        // The size of a grid can leave one more turn, or none.
+        let mut at = |i: i64| {
+            let i = self.s.arena.int(i);
+            self.s.arena.replace(stay, &FxHashMap::from_iter([(any, i)]), &mut FxHashMap::default())
+        };
+        let (first, second) = (at(0), at(1));
+        if self.s.arena.range(second) == (0, 0) && !self.s.arena.mentions(first, |a| a == Atom::Counter(u32::MAX)) {
+            return first;
+        }
         self.s.arena.op(Op::Trips, &[stay])
     }
 

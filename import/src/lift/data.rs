@@ -81,7 +81,7 @@ fn is_data(s: &Shared<'_>, t: Term, vars: &BTreeSet<u32>) -> bool {
     match s.arena.node(t) {
         Node::Const(_) | Node::Atom(_) => false,
         Node::Sum(_, parts) => parts.iter().any(|(x, _)| is_data(s, *x, vars)),
-        Node::Op(Op::Load | Op::Trips | Op::MulHigh, _) => varies(s, t),
+        Node::Op(Op::Load | Op::Trips | Op::HowOften | Op::MulHigh, _) => varies(s, t),
         Node::Op(_, args) => args.iter().any(|x| is_data(s, *x, vars)),
         Node::Table(i, ..) => is_data(s, *i, vars),
     }

@@ -132,7 +132,7 @@ impl Names {
                 Node::Const(_) => true,
                 Node::Atom(_) => false,
                 Node::Sum(_, parts) => parts.iter().all(|(x, _)| self.covered(a, *x)),
-                Node::Op(Op::MulHigh | Op::Load | Op::Trips, _) => false,
+                Node::Op(Op::MulHigh | Op::Load | Op::Trips | Op::HowOften, _) => false,
                 Node::Op(_, args) => args.iter().all(|x| self.covered(a, *x)),
                 Node::Table(i, ..) => self.covered(a, *i),
             }
@@ -151,7 +151,7 @@ impl Names {
         }
         match a.node(t) {
             Node::Op(Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either, _) | Node::Sum(..) | Node::Table(..) => false,
-            Node::Op(Op::Trips, args) => !a.mentions(args[0], |x| match x {
+            Node::Op(Op::Trips | Op::HowOften, _) => !a.mentions(t, |x| match x {
                 Atom::Counter(h) => h != u32::MAX,
                 Atom::Opaque(_) | Atom::Carried(..) | Atom::Var(_) => true,
                 _ => false,
@@ -222,7 +222,7 @@ pub(super) fn operator(op: Op, operands: Vec<Expr>) -> Option<Expr> {
             let up = Expr::unary(Unary::Neg, b(Binary::Div, Expr::unary(Unary::Neg, p.clone()), q.clone()));
             Expr::cond(b(Binary::Lt, p.clone(), Expr::Const(0)), up, b(Binary::Div, p, q))
         }
-        Op::MulHigh | Op::Load | Op::Trips => return None,
+        Op::MulHigh | Op::Load | Op::Trips | Op::HowOften => return None,
     })
 }
 
@@ -243,7 +243,7 @@ pub(super) fn leaf_name(a: &Arena, t: Term) -> String {
         Node::Atom(Atom::Place(p)) => {
             format!("{p:?}").to_lowercase().replace(['(', ')'], "_").trim_end_matches('_').to_string()
         }
-        Node::Op(Op::Trips, _) => "trips".into(),
+        Node::Op(Op::Trips | Op::HowOften, _) => "trips".into(),
         Node::Op(Op::Load, _) => "loaded".into(),
         Node::Op(Op::Div | Op::DivZero, _) => "tiles".into(),
         _ => "value".into(),

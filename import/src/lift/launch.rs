@@ -176,6 +176,7 @@ impl Binder<'_> {
                 sum(k, list)?
             }
             Node::Op(Op::Trips, args) => Expr::Const(self.trips(args[0])?),
+            Node::Op(Op::HowOften, args) => Expr::Const(self.how_often(args[0], args[1])?),
             Node::Op(op, args) => {
                 let mut list = Vec::new();
                 for x in args.iter() {
@@ -198,6 +199,19 @@ impl Binder<'_> {
             }
         }
         None
+    }
+
+    /// How often a condition over the index of the loop holds in the first iterations, by evaluation.
+    fn how_often(&mut self, holds: Term, iterations: Term) -> Option<i64> {
+        let iterations = self.arena.constant(iterations).filter(|n| *n <= MOST_TRIPS)?;
+        let index = self.arena.atom(Atom::Counter(u32::MAX));
+        let mut often = 0;
+        for n in 0..iterations {
+            let i = self.arena.int(n);
+            let now = self.arena.replace(holds, &FxHashMap::from_iter([(index, i)]), &mut FxHashMap::default());
+            often += (self.arena.constant(now)? != 0) as i64;
+        }
+        Some(often)
     }
 }
 

@@ -58,6 +58,7 @@ mod shadow;
 mod shapes;
 mod shared;
 mod shuffle;
+mod sides;
 mod sizes;
 mod skipped;
 mod slice;
@@ -280,6 +281,7 @@ fn walked<'a>(
         cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
         data: 0,
         taken: None,
+        skips: None,
         histories: Default::default(),
         words: Default::default(),
         functions: Default::default(),

@@ -16,6 +16,9 @@ const KEPT: usize = 48;
 /// The largest trip count of a launch that is kept, and the largest where no launch has fewer iterations.
 const MOST: [i64; 2] = [9, 40];
 
+/// The largest number of iterations of which those are counted in which a condition holds.
+const LONGEST: i64 = 64;
+
 /// Values of arguments that are tried.
 const VALUES: [i64; 32] = [
     0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 192, 255, 256, 257, 300, 384, 512,
@@ -106,6 +109,20 @@ impl Launch<'_> {
                         return None;
                     }
                 }
+            }
+            Node::Op(Op::HowOften, args) => {
+                let iterations = self.value(a, args[1])?;
+                if iterations > LONGEST {
+                    return None;
+                }
+                let any = a.atom(Atom::Counter(u32::MAX));
+                let mut often = 0;
+                for n in 0..iterations {
+                    let i = a.int(n);
+                    let now = a.replace(args[0], &FxHashMap::from_iter([(any, i)]), &mut FxHashMap::default());
+                    often += (self.value(a, now)? != 0) as i64;
+                }
+                often
             }
             Node::Op(op, args) => {
                 let mut list = Vec::new();

@@ -57,6 +57,8 @@ pub struct Shared<'a> {
     pub(super) data: u32,
     /// Whether branches by data that only wait are taken, where there are such branches.
     pub(super) taken: Option<Term>,
+    /// The instruction of a condition over the launch that decides which iterations of a loop do something (`skipped.rs`).
+    pub(super) skips: Option<usize>,
     /// The waits of warps: the earlier history, the operation and its operands.
     pub(super) histories: FxHashMap<(u32, (usize, Term, Term)), u32>,
     /// Reads of words that the kernel may change.

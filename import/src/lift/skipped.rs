@@ -7,6 +7,9 @@
 //!       ring steps
 //! ```
 //!
+//! Where no trip count decides a condition over the launch and the iteration, such as `tile * n < m / k`, this is tried for
+//! it, too (`Way::skips`). Then the number is a value of the launch: how often the condition holds.
+//!
 //! An iteration that is left out changes nothing that another one reads. So the loop is one over the other iterations:
 //! any number of them, and the same number for all roles with this condition.
 
@@ -24,22 +27,87 @@ use super::shared::Shared;
 const KEPT: i64 = 1 << 57;
 
 /// The tree with loops over the iterations that do something.
-pub(super) fn without_skipped(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
-    let read = reads_of(s, &tree);
-    in_list(s, tree, &read)
+pub(super) fn without_skipped(s: &mut Shared<'_>, tree: Vec<Merged>, by_launch: bool) -> Vec<Merged> {
+    let mut loops = BTreeMap::new();
+    reads_in_loops(s, &tree, &mut loops);
+    let read = Reads { all: reads_of(s, &tree), loops };
+    in_list(s, tree, &read, by_launch)
 }
 
-/// The same for a list of the tree; `read` has how many terms of the tree read each variable.
-fn in_list(s: &mut Shared<'_>, list: Vec<Merged>, read: &BTreeMap<u32, usize>) -> Vec<Merged> {
+/// How many terms read each variable.
+type Count = BTreeMap<u32, usize>;
+
+/// How many terms of the tree read each variable: all of them, and those of the copies of each loop.
+struct Reads {
+    all: Count,
+    loops: BTreeMap<u32, (usize, Count)>,
+}
+
+impl Reads {
+    /// The variables that code behind a loop may read. A copy of the loop sets a variable of one iteration first.
+    fn outside(&self, s: &Shared<'_>, h: u32, body: &[Merged]) -> BTreeSet<u32> {
+        let Some((copies, inside)) = self.loops.get(&h) else { return self.all.keys().copied().collect() };
+        let of_others = |(v, n): &(&u32, &usize)| inside.get(v).copied().unwrap_or(0) < **n;
+        let carried = |v: &u32| *copies > 1 && first_access(s, body, *v) != Some(Access::Set);
+        self.all.iter().filter(|x| of_others(x) || carried(x.0)).map(|(v, _)| *v).collect()
+    }
+}
+
+fn reads_in_loops(s: &Shared<'_>, list: &[Merged], loops: &mut BTreeMap<u32, (usize, Count)>) {
+    for n in list {
+        match &n.kind {
+            MergedKind::For(h, _, body) => {
+                let (copies, inside) = loops.entry(*h).or_default();
+                *copies += 1;
+                for (v, n) in reads_of(s, body) {
+                    *inside.entry(v).or_default() += n;
+                }
+                reads_in_loops(s, body, loops);
+            }
+            MergedKind::If(_, a, b) => {
+                reads_in_loops(s, a, loops);
+                reads_in_loops(s, b, loops);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Read,
+    Set,
+}
+
+/// What nodes do first with a variable; `None` where they may do nothing.
+fn first_access(s: &Shared<'_>, list: &[Merged], v: u32) -> Option<Access> {
+    let is = |x| x == Atom::Var(v);
+    list.iter().find_map(|n| match &n.kind {
+        MergedKind::If(c, _, _) | MergedKind::For(_, c, _) if s.arena.mentions(*c, is) => Some(Access::Read),
+        MergedKind::If(_, a, b) => match (first_access(s, a, v), first_access(s, b, v)) {
+            (Some(Access::Read), _) | (_, Some(Access::Read)) => Some(Access::Read),
+            (x, y) if x == y => x,
+            _ => None,
+        },
+        MergedKind::For(_, _, body) => first_access(s, body, v).filter(|x| *x == Access::Read),
+        MergedKind::Op(_) | MergedKind::Set(..) | MergedKind::End => {
+            let mut read = false;
+            each_term(std::slice::from_ref(n), &mut |t| read |= s.arena.mentions(t, is));
+            let set = matches!(n.kind, MergedKind::Set(w, _) if w == v);
+            if read { Some(Access::Read) } else { set.then_some(Access::Set) }
+        }
+    })
+}
+
+/// The same for a list of the tree. With `by_launch`, values of the launch may decide which iterations do something.
+fn in_list(s: &mut Shared<'_>, list: Vec<Merged>, read: &Reads, by_launch: bool) -> Vec<Merged> {
     let mut out = Vec::new();
     for n in list {
         match n.kind {
             MergedKind::For(h, count, body) => {
-                let inside = reads_of(s, &body);
-                let outside = read.iter().filter(|(v, n)| inside.get(v).copied().unwrap_or(0) < **n);
-                let outside: BTreeSet<u32> = outside.map(|(v, _)| *v).collect();
-                let body = in_list(s, body, read);
-                match kept(s, (h, count), &body, n.warps, &outside) {
+                let outside = read.outside(s, h, &body);
+                let body = in_list(s, body, read, by_launch);
+                match kept(s, (h, count), &body, n.warps, (&outside, by_launch)) {
                     Some(Kept { before, count, body }) => {
                         out.extend(before);
                         out.push(Merged { kind: MergedKind::For(h, count, body), ..n });
@@ -48,7 +116,7 @@ fn in_list(s: &mut Shared<'_>, list: Vec<Merged>, read: &BTreeMap<u32, usize>) -
                 }
             }
             MergedKind::If(c, a, b) => {
-                let (a, b) = (in_list(s, a, read), in_list(s, b, read));
+                let (a, b) = (in_list(s, a, read, by_launch), in_list(s, b, read, by_launch));
                 out.push(Merged { kind: MergedKind::If(c, a, b), ..n });
             }
             _ => out.push(n),
@@ -58,7 +126,7 @@ fn in_list(s: &mut Shared<'_>, list: Vec<Merged>, read: &BTreeMap<u32, usize>) -
 }
 
 /// How many terms read each variable.
-fn reads_of(s: &Shared<'_>, list: &[Merged]) -> BTreeMap<u32, usize> {
+fn reads_of(s: &Shared<'_>, list: &[Merged]) -> Count {
     let mut read = BTreeMap::new();
     each_term(list, &mut |t| {
         let mut vars = BTreeSet::new();
@@ -87,13 +155,14 @@ fn only_sets(list: &[Merged]) -> bool {
     list.iter().all(|n| matches!(n.kind, MergedKind::Set(..)))
 }
 
-/// The loop over the iterations that do something, if one condition over a word decides which these are.
+/// The loop over the iterations that do something, if one condition over a word decides which these are, or with
+/// `by_launch` one over values of the launch.
 fn kept(
     s: &mut Shared<'_>,
     (h, count): (u32, Term),
     body: &[Merged],
     warps: Set,
-    outside: &BTreeSet<u32>,
+    (outside, by_launch): (&BTreeSet<u32>, bool),
 ) -> Option<Kept> {
     let (first, rest) = body.split_first()?;
     let MergedKind::If(c, a, b) = &first.kind else { return None };
@@ -108,7 +177,9 @@ fn kept(
     let by_number = s.arena.mentions(*c, |x| x == Atom::Counter(h));
     let other =
         |x| matches!(x, Atom::Var(_) | Atom::Opaque(_)) || matches!(x, Atom::Counter(g) if g != h && g != u32::MAX);
-    if !by_number || !s.arena.reads_memory(*c) || s.arena.mentions(*c, other) || s.arena.mentions(count, other) {
+    let memory = s.arena.reads_memory(*c);
+    let nested = s.arena.mentions(*c, |x| x == Atom::Counter(u32::MAX));
+    if !by_number || !memory && (!by_launch || nested) || s.arena.mentions(*c, other) || s.arena.mentions(count, other) {
         return None;
     }
     // The others do not depend on the number of the iteration.
@@ -127,7 +198,12 @@ fn kept(
         return None;
     }
     let holds = if std::ptr::eq(done, a) { *c } else { s.arena.not(*c) };
-    let count = number_of(s, h, holds, count);
+    let count = if memory {
+        number_of(s, h, holds, count)
+    } else {
+        s.skips.get_or_insert(first.at);
+        how_often(s, h, holds, count)
+    };
     Some(Kept { before, count, body: all })
 }
 
@@ -141,6 +217,13 @@ fn number_of(s: &mut Shared<'_>, h: u32, holds: Term, count: Term) -> Term {
     let both = s.arena.op(Op::Both, &[holds, further]);
     let address = s.arena.plus(both, KEPT);
     s.arena.op(Op::Load, &[address])
+}
+
+/// The number of iterations for which a condition over the launch holds.
+fn how_often(s: &mut Shared<'_>, h: u32, holds: Term, count: Term) -> Term {
+    let (counter, any) = (s.arena.atom(Atom::Counter(h)), s.arena.atom(Atom::Counter(u32::MAX)));
+    let holds = s.arena.replace(holds, &FxHashMap::from_iter([(counter, any)]), &mut FxHashMap::default());
+    s.arena.op(Op::HowOften, &[holds, count])
 }
 
 /// Whether an iteration that is left out leaves no trace, however often it is made between others. The others set what it

@@ -132,9 +132,35 @@ pub(super) fn bases(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Term> {
     let mut list = Vec::new();
     counts(tree, &mut list);
     let mut bases: Vec<Term> = list.iter().map(|t| base(&mut s.arena, *t)).collect();
+    for i in 0..bases.len() {
+        let least = bases[i];
+        let Node::Op(Op::Min, args) = s.arena.node(least).clone() else { continue };
+        let any = args.iter().all(|x| s.arena.constant(*x).is_none());
+        if any && args.iter().any(|x| stands_apart(&s.arena, tree, *x, least)) {
+            bases[i] = base(&mut s.arena, args[0]);
+            bases.extend(args[1..].iter().map(|x| base(&mut s.arena, *x)));
+        }
+    }
     bases.sort_by_key(|t| (s.arena.size(*t), *t));
     bases.dedup();
     bases
+}
+
+/// Whether a term of a minimum is read outside of it, too: how a loop with two exits ended. Both terms are symbols then.
+fn stands_apart(a: &Arena, tree: &[Merged], part: Term, least: Term) -> bool {
+    fn reads(a: &Arena, t: Term, part: Term, least: Term) -> bool {
+        t == part
+            || t != least
+                && match a.node(t) {
+                    Node::Const(_) | Node::Atom(_) => false,
+                    Node::Sum(_, parts) => parts.iter().any(|(x, _)| reads(a, *x, part, least)),
+                    Node::Op(_, args) => args.iter().any(|x| reads(a, *x, part, least)),
+                    Node::Table(i, ..) => reads(a, *i, part, least),
+                }
+    }
+    let mut found = false;
+    each_term(tree, &mut |t| found = found || reads(a, t, part, least));
+    found
 }
 
 /// Sums that are a bound or part of several bounds. If a sum is negative, every bound that uses it must be negative.

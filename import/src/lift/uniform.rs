@@ -125,7 +125,7 @@ fn value(a: &mut Arena, t: Term, one: &BTreeMap<i64, i64>, memo: &mut FxHashMap<
             let t = a.op(Op::Load, &args);
             at_zero(a, t)
         }
-        Node::Op(op @ (Op::Trips | Op::MulHigh), args) => {
+        Node::Op(op @ (Op::Trips | Op::HowOften | Op::MulHigh), args) => {
             let args: Vec<Term> = args.iter().map(|x| value(a, *x, one, memo)).collect();
             let t = a.op(op, &args);
             at_zero(a, t)

@@ -32,7 +32,10 @@ pub(super) fn lift_case(
     let no_count = |e: &(Error, Option<Wanted>)| e.0.expected == super::emit::NO_TRIP_COUNT;
     let split = |way: Way| Way { split: true, ..way };
     let second = match first {
-        Err(e) if !launch.timed && no_count(&e) => again(split(Way::default())).map_err(|_| e),
+        Err(e) if !launch.timed && no_count(&e) => {
+            let skips = Way { skips: true, ..Way::default() };
+            again(split(Way::default())).or_else(|_| again(skips)).or_else(|_| again(split(skips))).map_err(|_| e)
+        }
         result => result,
     };
     match second {
@@ -40,7 +43,10 @@ pub(super) fn lift_case(
             let with = |accesses| {
                 let way = Way { accesses, ..Way::default() };
                 match again(way) {
-                    Err(e) if no_count(&e) => again(split(way)),
+                    Err(e) if no_count(&e) => {
+                        let skips = Way { skips: true, ..way };
+                        again(split(way)).or_else(|_| again(skips)).or_else(|_| again(split(skips))).map_err(|_| e)
+                    }
                     result => result,
                 }
             };
@@ -57,6 +63,8 @@ pub(super) fn lift_case(
 pub(super) struct Way {
     /// Comparisons of an iteration split its loop.
     pub(super) split: bool,
+    /// Loops become loops over the iterations that do something, where values of the launch decide which these are.
+    pub(super) skips: bool,
     /// What becomes of accesses behind conditions that would not be decided.
     pub(super) accesses: Accesses,
 }

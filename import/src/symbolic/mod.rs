@@ -99,6 +99,8 @@ pub enum Op {
     Load,
     /// A trip count that is not tracked: its condition over a counter that belongs to no loop.
     Trips,
+    /// How often a condition holds: the condition over a counter that belongs to no loop, and the number of iterations.
+    HowOften,
 }
 
 /// The structure of a term.

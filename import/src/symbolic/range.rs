@@ -89,6 +89,7 @@ impl Arena {
             }
             Op::IfNegative => (at(1).0.min(0), at(1).1.max(0)),
             Op::Trips => (0, (1 << 31) - 1),
+            Op::HowOften => (0, at(1).1.max(0)),
             Op::Mul => match (at(0), at(1)) {
                 ((a, b), (c, d)) if a >= 0 && c >= 0 => {
                     ((a as i128 * c as i128).min(FAR as i128) as i64, (b as i128 * d as i128).min(FAR as i128) as i64)

@@ -130,7 +130,7 @@ impl Arena {
         {
             (first, cycle) = (n - 1, 1);
         }
-        if first + cycle as usize > LONGEST || matches!(op, Op::Load | Op::Trips | Op::Shl) {
+        if first + cycle as usize > LONGEST || matches!(op, Op::Load | Op::Trips | Op::HowOften | Op::Shl) {
             return None;
         }
         let mut values = Vec::with_capacity(first + cycle as usize);

@@ -22,6 +22,7 @@ mod pipelines;
 mod producers;
 mod registers;
 mod sass;
+mod skipped;
 mod states;
 mod tails;
 mod thresholds;
