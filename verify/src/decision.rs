@@ -275,11 +275,15 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     (v.any_length, v.turns) = (Some(of.line), None);
     // A trip count of all jobs is no parameter of the kernel.
     if let Some(x) = v.violation.as_mut().filter(|x| x.lengths.is_empty()) {
-        let varied = Trips::find(&of.kernel).is_some_and(|trips| of.kernel.symbol(&trips.name) == Some(of.symbol));
+        let trips = Trips::find(&of.kernel);
+        let varied = trips.as_ref().is_some_and(|t| of.kernel.symbol(&t.name) == Some(of.symbol));
+        // Of a launch that shares `all` jobs out, those of the cluster with the fault.
+        let shared_out = x.jobs.zip(trips.as_ref().and_then(|t| x.kernel(t)));
+        let shared_out = shared_out.map(|(all, p)| (all - x.cluster + p.grid.len() - 1).div_euclid(p.grid.len()));
         let n = x.trips.take().filter(|_| varied).unwrap_or(of.given);
-        let given = || Trips::find(&of.kernel).and_then(|trips| trips.given_turns());
-        let jobs = x.turns.take().or_else(given).unwrap_or(1);
+        let jobs = shared_out.or(x.turns.take()).or_else(|| trips.as_ref()?.given_turns()).unwrap_or(1);
         x.lengths = vec![n; jobs.max(1) as usize];
+        x.jobs = x.jobs.filter(|all| *all < of.kernel.grid.len());
     }
     let settled = match v.outcome {
         Outcome::Proved => holds_as_given(),
