@@ -4,6 +4,7 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
 use crate::blocks_inside;
+use crate::branches;
 use crate::budget::Budget;
 use crate::execution::run_time;
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
@@ -84,6 +85,9 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         let counted = induction::pipeline_states::counted(&normal);
         renumbered = counted != normal;
         normal = counted;
+        if let Some(settled) = branches::settled(&normal).filter(|_| options.engine != Engine::Search) {
+            (renumbered, normal) = (true, settled);
+        }
     }
     let as_given = |kernel: &Program| prove::as_given(kernel, (rules, budget), options);
     // The verdict for the kernel as it is, where few steps reached it.
