@@ -10,7 +10,7 @@ use crate::execution::run_time;
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
 use crate::induction::jobs::one_loop::OneLoop;
 use crate::induction::named_blocks::NamedBlocks;
-use crate::induction::{self, remainders};
+use crate::induction::{self, remainders, wide_grid};
 use crate::prove::{self, Place, Reach, decide, late};
 use crate::{
     Engine, Options, Outcome, Trips, Verdict, Violation, atomic_orders, global_stores, partial_sums, search, sizes,
@@ -112,10 +112,17 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
             return Verdict { renumbered: true, any_blocks: named.names, chosen_blocks: named.chosen, ..v };
         }
     }
-    plain.unwrap_or_else(|| {
+    let v = plain.unwrap_or_else(|| {
         let v = of_remainders(&normal, rules, options, budget);
         Verdict { renumbered: v.renumbered | renumbered, ..v }
-    })
+    });
+    let bounded = matches!(v.outcome, Outcome::Bounded { .. }) && options.engine != Engine::Search;
+    let wide = wide_grid::widest(&normal).filter(|_| bounded && !options.as_written);
+    let of_widest = wide.map(|wide| of_remainders(&wide, rules, options, budget));
+    match of_widest.filter(|w| w.outcome == Outcome::Proved) {
+        Some(w) => Verdict { renumbered: true, steps: v.steps + w.steps, ..w },
+        None => v,
+    }
 }
 
 /// The verdict for the given value of the parameter that sets the trip count, and for its other remainders.
