@@ -4,12 +4,13 @@ use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 
 use crate::blocks_inside;
+use crate::branches;
 use crate::budget::Budget;
 use crate::execution::run_time;
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
 use crate::induction::jobs::one_loop::OneLoop;
 use crate::induction::named_blocks::NamedBlocks;
-use crate::induction::{self, remainders};
+use crate::induction::{self, remainders, wide_grid};
 use crate::prove::{self, Place, Reach, decide, late};
 use crate::{
     Engine, Options, Outcome, Trips, Verdict, Violation, atomic_orders, global_stores, partial_sums, search, sizes,
@@ -84,6 +85,9 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         let counted = induction::pipeline_states::counted(&normal);
         renumbered = counted != normal;
         normal = counted;
+        if let Some(settled) = branches::settled(&normal).filter(|_| options.engine != Engine::Search) {
+            (renumbered, normal) = (true, settled);
+        }
     }
     let as_given = |kernel: &Program| prove::as_given(kernel, (rules, budget), options);
     // The verdict for the kernel as it is, where few steps reached it.
@@ -108,10 +112,17 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
             return Verdict { renumbered: true, any_blocks: named.names, chosen_blocks: named.chosen, ..v };
         }
     }
-    plain.unwrap_or_else(|| {
+    let v = plain.unwrap_or_else(|| {
         let v = of_remainders(&normal, rules, options, budget);
         Verdict { renumbered: v.renumbered | renumbered, ..v }
-    })
+    });
+    let bounded = matches!(v.outcome, Outcome::Bounded { .. }) && options.engine != Engine::Search;
+    let wide = wide_grid::widest(&normal).filter(|_| bounded && !options.as_written);
+    let of_widest = wide.map(|wide| of_remainders(&wide, rules, options, budget));
+    match of_widest.filter(|w| w.outcome == Outcome::Proved) {
+        Some(w) => Verdict { renumbered: true, steps: v.steps + w.steps, ..w },
+        None => v,
+    }
 }
 
 /// The verdict for the given value of the parameter that sets the trip count, and for its other remainders.
@@ -275,11 +286,15 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     (v.any_length, v.turns) = (Some(of.line), None);
     // A trip count of all jobs is no parameter of the kernel.
     if let Some(x) = v.violation.as_mut().filter(|x| x.lengths.is_empty()) {
-        let varied = Trips::find(&of.kernel).is_some_and(|trips| of.kernel.symbol(&trips.name) == Some(of.symbol));
+        let trips = Trips::find(&of.kernel);
+        let varied = trips.as_ref().is_some_and(|t| of.kernel.symbol(&t.name) == Some(of.symbol));
+        // Of a launch that shares `all` jobs out, those of the cluster with the fault.
+        let shared_out = x.jobs.zip(trips.as_ref().and_then(|t| x.kernel(t)));
+        let shared_out = shared_out.map(|(all, p)| (all - x.cluster + p.grid.len() - 1).div_euclid(p.grid.len()));
         let n = x.trips.take().filter(|_| varied).unwrap_or(of.given);
-        let given = || Trips::find(&of.kernel).and_then(|trips| trips.given_turns());
-        let jobs = x.turns.take().or_else(given).unwrap_or(1);
+        let jobs = shared_out.or(x.turns.take()).or_else(|| trips.as_ref()?.given_turns()).unwrap_or(1);
         x.lengths = vec![n; jobs.max(1) as usize];
+        x.jobs = x.jobs.filter(|all| *all < of.kernel.grid.len());
     }
     let settled = match v.outcome {
         Outcome::Proved => holds_as_given(),

@@ -58,6 +58,7 @@
 mod assumed;
 mod atomic_orders;
 mod blocks_inside;
+mod branches;
 mod budget;
 mod certificate;
 mod coordinates;

@@ -3,6 +3,7 @@
 
 mod agree;
 mod barriers;
+mod branches;
 mod edits;
 mod exported;
 mod flags;

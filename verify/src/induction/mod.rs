@@ -16,6 +16,7 @@
 //!   sequential_loops    trip counts of two loops that follow each other: lemma 8
 //!   row_classes         CTAs of a row whose outer loops differ by one iteration at most
 //!   uneven_jobs         CTAs of a row that behave differently, and share out any number of jobs
+//!   wide_grid           one grid for all trip counts that set it: lemma 13
 //!   refused             trip counts that the kernel refuses
 //!   named_blocks        values that only name blocks of inputs: lemma 19
 //!   remainders          values of the parameter that give the same trip count
@@ -48,6 +49,7 @@ mod slope;
 pub(crate) mod trip_count;
 pub(crate) mod uneven_jobs;
 pub(crate) mod while_loops;
+pub(crate) mod wide_grid;
 
 /// The kernel in the form that inductions need: counting loops have an index and a bound, and running counters are
 /// variables.

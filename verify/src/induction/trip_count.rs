@@ -290,12 +290,14 @@ impl Outer {
             let value = prog.symbols[handed as usize].value;
             return Some(Outer { symbol: handed, step: 1, value, bound: value, den: 1, handed: true });
         }
-        let (symbol, more) = plus_constant(first.bound.as_ref()?)?;
+        let Some((symbol, more)) = plus_constant(first.bound.as_ref()?) else {
+            return Outer::several(prog, first.bound.as_ref()?).filter(|o| Some(0) == gain(prog, o.symbol, p));
+        };
         // No symbol of a compiled kernel is part of a design.
         if more != 0 && !prog.opaque_globals && !counts(prog, symbol) {
             return None;
         }
-        if slope(prog, &Expr::Param(symbol), p).is_none_or(|s| s.num != 0) {
+        if gain(prog, symbol, p) != Some(0) {
             return None;
         }
         let (bound, step) = (prog.symbols[symbol as usize].value + more, step_of(prog, first));
@@ -311,8 +313,20 @@ impl Outer {
             return Some(outer(symbol, 1));
         }
         let only = of.first().filter(|_| of.len() == 1)?;
-        let slope = slope(prog, &Expr::Param(symbol), *only).filter(|s| s.num == 1)?;
+        let slope = slope(prog, &Expr::Param(symbol), *only).filter(|s| s.num > 0)?;
+        if slope.num > 1 {
+            return Outer::several(prog, &Expr::Param(symbol));
+        }
         Some(outer(*only, slope.den))
+    }
+
+    /// The only parameter in a bound such as `2 * turns`, of which one step gives several iterations: steps are counted.
+    fn several(prog: &Program, bound: &Expr) -> Option<Outer> {
+        let of = prog.parameters_of(bound);
+        let symbol = *of.first().filter(|q| of.len() == 1 && counts(prog, **q))?;
+        let den = slope(prog, bound, symbol).filter(|s| s.num > 1)?.den;
+        let value = prog.symbols[symbol as usize].value;
+        Some(Outer { symbol, step: 1, value, bound: value / den, den, handed: false })
     }
 
     /// The loop of a scheduler, which passes jobs on in a mailbox. Each of its iterations is one of the `while` loop around
@@ -321,6 +335,11 @@ impl Outer {
         let own = |l: &&Loop| l.bound.as_ref().is_some_and(|b| grows(prog, b, self.symbol));
         Outer { step: prog.loops.iter().find(own).map_or(1, |l| step_of(prog, l)), ..self.clone() }
     }
+}
+
+/// The gain of a symbol where a parameter gains; `None` where it has none.
+fn gain(prog: &Program, symbol: ParamId, p: ParamId) -> Option<i64> {
+    slope(prog, &Expr::Param(symbol), p).map(|s| s.num)
 }
 
 fn grows(prog: &Program, e: &Expr, p: ParamId) -> bool {
