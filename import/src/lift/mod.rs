@@ -42,6 +42,7 @@ mod optional;
 mod outcomes;
 mod peek;
 mod periodic;
+mod pointers;
 mod positive;
 mod possible;
 mod pressure;
@@ -251,7 +252,9 @@ fn walked<'a>(
         addresses.insert(v.name.clone(), next as i64);
         next += v.bytes;
     }
-    let slice::Slice { need, idle, idle_loops } = slice::slice(&entry.code, flow, entry.regs.len(), launch.timed);
+    let pointers = pointers::Pointers::of(module, entry);
+    let slice::Slice { need, idle, idle_loops, generic } =
+        slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, &pointers);
     let mut shared = Shared {
         module,
         entry,
@@ -320,6 +323,9 @@ fn walked<'a>(
         "PTX is what runs: the assembler keeps the order of synchronisation and of what it orders",
     ] {
         shared.assume(entry.line, what);
+    }
+    if let Some(at) = generic {
+        shared.assume(entry.code[at].line, words::POINTERS);
     }
     let mut list = Vec::new();
     // Two walks. The first finds quotients in comparisons, the addresses that tensor memory allocations write, and the

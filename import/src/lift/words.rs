@@ -25,6 +25,9 @@ pub(super) struct Word {
     reader: Option<(u32, u32)>,
 }
 
+/// The assumption about generic addresses.
+pub(super) const POINTERS: &str = "pointers that come from arguments or memory do not point into shared memory";
+
 /// Where functions of values of the launch are placed there.
 pub(super) const FUNCTIONS: i64 = 1 << 58;
 
@@ -144,7 +147,7 @@ impl Walk<'_, '_> {
         let mut pointer = false;
         self.s.arena.each_atom(t, &mut |a| pointer |= matches!(a, Atom::Param(..) | Atom::Opaque(_)));
         if pointer {
-            self.s.assume(i.line, "pointers that come from arguments or memory do not point into shared memory");
+            self.s.assume(i.line, POINTERS);
         }
         !pointer
     }
