@@ -12,9 +12,13 @@ impl Walk<'_, '_> {
     pub(super) fn atomic(&mut self, at: usize, i: &Inst, n: usize) -> Result<(), Error> {
         let mut decides = false;
         writes(i, &mut |r| decides |= self.s.need[r as usize]);
-        if decides && n > 0 {
+        if decides && n > 0 && self.s.timing.is_some() {
             let message = format!("the result of `{}` decides operations or addresses", i.name());
             return Err(self.s.error(i, message, "an atomic access whose result is data"));
+        }
+        // Its result is data. Threads that take turns by it, or the last one that comes, may be in order.
+        if decides && n > 0 {
+            self.s.ordered_at.get_or_insert(i.line);
         }
         let v = self.address(i.arg(n))?;
         let bytes = bytes_of(i);
@@ -36,9 +40,15 @@ impl Walk<'_, '_> {
             }
         }
         let all = std::mem::replace(&mut self.lanes, known);
-        let runs = self.runs(i, &v, bytes, 32);
+        let placed = self.placed(i, &v, bytes, 32);
+        let runs = if matches!(placed, Some((_, true))) { Ok(Vec::new()) } else { self.runs(i, &v, bytes, 32) };
         self.lanes = all;
         let mut runs = runs?;
+        if let Some((anywhere, true)) = placed {
+            runs.extend(anywhere);
+            runs.extend(somewhere);
+            return self.scatter(at, Touch::Atomic, runs);
+        }
         if !somewhere.is_empty() {
             self.s.assume(
                 i.line,

@@ -46,18 +46,24 @@ pub(super) fn loops(code: &[Inst], flow: &Flow, pointers: &Pointers) -> Vec<Idle
                 writes(i, &mut |r| regs.push(r));
             }
         }
-        let mut out = blocks.iter().flat_map(|b| &flow.blocks[*b].next).copied().filter(|b| !l.body[*b]);
-        let to = out.next()?;
-        // Lanes that leave an outer loop there are not behind this loop.
-        let outer = flow.loops.iter().filter(|o| o.body[l.header]);
-        let stays = outer.filter(|o| !std::ptr::eq(*o, l)).all(|o| o.body[to]);
-        (stays && out.all(|b| b == to)).then_some(IdleLoop { header: l.header, to, blocks, written: regs })
+        Some(IdleLoop { header: l.header, to: only_exit(flow, index)?, blocks, written: regs })
     };
     (0..flow.loops.len()).filter_map(of).collect()
 }
 
+/// The block to which all exits of a loop lead, where lanes that leave it are in all loops around it.
+pub(super) fn only_exit(flow: &Flow, index: usize) -> Option<BlockId> {
+    let l = &flow.loops[index];
+    let blocks = flow.blocks.iter().zip(&l.body).filter(|(_, inside)| **inside);
+    let mut out = blocks.flat_map(|(b, _)| &b.next).copied().filter(|b| !l.body[*b]);
+    let to = out.next()?;
+    let outer = flow.loops.iter().filter(|o| o.body[l.header]);
+    let stays = outer.filter(|o| !std::ptr::eq(*o, l)).all(|o| o.body[to]);
+    (stays && out.all(|b| b == to)).then_some(to)
+}
+
 /// Whether an instruction accesses memory outside of shared memory, and orders nothing.
-fn is_far(i: &Inst, pointers: &Pointers) -> bool {
+pub(super) fn is_far(i: &Inst, pointers: &Pointers) -> bool {
     (only_global(i) || pointers.elsewhere(i)) && !orders(i)
 }
 
@@ -67,7 +73,7 @@ fn orders(i: &Inst) -> bool {
 }
 
 /// Whether an instruction only computes or branches.
-fn is_passive(i: &Inst) -> bool {
+pub(super) fn is_passive(i: &Inst) -> bool {
     let goes_on = matches!(ending(i), Ending::Falls | Ending::Branch);
     goes_on && !acts(i) && !unread(i) && !matches!(i.op.as_str(), "call" | "mma" | "nanosleep")
 }
@@ -137,8 +143,7 @@ fn sides(
             }
             writes(i, &mut |r| all.written.push(r));
         }
-        let over = |from: BlockId| std::iter::successors(Some(from), |b| flow.dominator[*b].filter(|d| d != b));
-        if over(b).any(|d| d == branch) {
+        if flow.dominates(branch, b) {
             all.blocks.push(b);
         }
         open.extend(&block.next);

@@ -9,7 +9,7 @@ use super::shared::Shared;
 use super::tree::{Node, Val};
 
 /// The largest depth of nested branches by data. A damaged text can lead back to one of them without a loop.
-const DEEPEST: u32 = 16;
+const DEEPEST: u32 = 64;
 /// The largest number of instructions of one warp that are walked.
 const WORK: u64 = 40_000;
 /// The largest depth of nested branches.
@@ -25,7 +25,7 @@ pub(super) enum Stop {
 }
 
 /// A loop that is being walked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) index: usize,
     /// Its exits, in order.
@@ -397,6 +397,14 @@ impl<'a> Walk<'_, 'a> {
         stops: &[BlockId],
     ) -> Result<Stop, Error> {
         let inst = self.inst(at);
+        let leaves = |b: BlockId| self.frames.last().is_some_and(|f| !self.s.flow.loops[f.index].body[b]);
+        if leaves(taken) != leaves(falls) {
+            return Err(self.s.error(
+                inst,
+                "some lanes of a warp leave a loop here and others stay",
+                "a condition that all lanes of a warp share",
+            ));
+        }
         let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
         let mut sides = Vec::new();
         let regs = self.regs.clone();

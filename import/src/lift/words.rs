@@ -146,6 +146,10 @@ impl Walk<'_, '_> {
         let t = v.at(self.lanes.trailing_zeros().min(31) as usize);
         let mut pointer = false;
         self.s.arena.each_atom(t, &mut |a| pointer |= matches!(a, Atom::Param(..) | Atom::Opaque(_)));
+        // Data may choose a place in shared memory.
+        if pointer && !self.s.pointers.elsewhere(i) {
+            return true;
+        }
         if pointer {
             self.s.assume(i.line, POINTERS);
         }
