@@ -15,7 +15,7 @@ use super::tree::{Effect, Run, Touch, Val};
 use super::walk::Walk;
 
 /// Bytes of shared memory that a CTA can have.
-const SHARED: i64 = 227 * 1024;
+pub(super) const SHARED: i64 = 227 * 1024;
 /// The largest number of runs of bytes of one lane.
 const MOST_RUNS: i64 = 512;
 /// The largest number of runs of an access of a warp at known places, and the longest of them.
@@ -41,7 +41,8 @@ impl Walk<'_, '_> {
     /// The bytes that lanes access. Says whether they are more than those that the lanes touch.
     pub(super) fn placed(&mut self, i: &Inst, v: &Val, bytes: u32, lanes: usize) -> Option<(Vec<Run>, bool)> {
         let (mut runs, mut any) = (Vec::new(), false);
-        for lane in (0..lanes).filter(|l| self.lanes >> l & 1 == 1) {
+        let executing = self.lanes;
+        for lane in (0..lanes).filter(|l| executing >> l & 1 == 1) {
             let t = v.at(lane);
             if self.dry > 0 || self.s.is_placed(t) && !self.opaque(t) {
                 runs.push((t, bytes));
@@ -50,11 +51,8 @@ impl Walk<'_, '_> {
             if self.s.timing.is_some() || self.s.ctas() > 1 && i.has("shared::cluster") {
                 return None;
             }
-            let mut facts = self.facts.clone();
-            for (cond, holds) in self.lane_conditions.clone() {
-                self.s.arena.learn(cond.at(lane), holds, &mut facts);
-            }
-            runs.extend(self.s.anywhere(i.line, t, bytes, &facts)?);
+            let bounds = self.bounds(t, lane);
+            runs.extend(self.s.anywhere(i.line, t, bytes, bounds)?);
             any = true;
         }
         runs.sort_unstable();
@@ -62,8 +60,23 @@ impl Walk<'_, '_> {
         Some((runs, any))
     }
 
-    /// Adds accesses that may be anywhere.
-    pub(super) fn scatter(&mut self, at: usize, what: Touch, runs: Vec<Run>) -> Result<(), Error> {
+    /// Bounds of the address of a lane, from the branches around it.
+    pub(super) fn bounds(&mut self, t: Term, lane: usize) -> (i64, i64) {
+        let (low, high) = self.s.arena.bounded(t, &self.facts);
+        let atoms = self.s.arena.atoms(t);
+        let mut facts = Facts::default();
+        for (cond, holds) in &self.lane_conditions {
+            let cond = cond.at(lane);
+            if self.s.arena.mentions(cond, |a| atoms.contains(&a)) {
+                self.s.arena.learn(cond, *holds, &mut facts);
+            }
+        }
+        let (least, most) = self.s.arena.bounded(t, &facts);
+        (low.max(least), high.min(most))
+    }
+
+    /// Adds accesses that may happen, at known places or `anywhere`.
+    pub(super) fn scatter(&mut self, at: usize, what: Touch, runs: Vec<Run>, anywhere: bool) -> Result<(), Error> {
         if self.dry == 0 {
             let line = self.inst(at).line;
             self.s.unknown_at.get_or_insert(line);
@@ -71,7 +84,7 @@ impl Walk<'_, '_> {
         if self.s.unknown == Unknown::LeftOut {
             return Ok(());
         }
-        let what = if what == Touch::Write { Touch::Scatter } else { what };
+        let what = if what == Touch::Write && anywhere { Touch::Scatter } else { what };
         self.push(at, 0, Effect::Touch(what, runs))
     }
 }
@@ -84,14 +97,14 @@ impl Shared<'_> {
     }
 
     /// All bytes that an access to an address may touch, as far as its bounds say.
-    pub(super) fn anywhere(&mut self, line: u32, t: Term, bytes: u32, facts: &Facts) -> Option<Vec<Run>> {
+    fn anywhere(&mut self, line: u32, t: Term, bytes: u32, bounds: (i64, i64)) -> Option<Vec<Run>> {
         let a = &self.arena;
         let (k, parts) = a.parts(t);
         if k.abs() >= FAR_AWAY || parts.iter().any(|(_, c)| c.abs() >= FAR_AWAY) {
             return None;
         }
         let step = parts.iter().fold(0, |g, (x, c)| gcd(g, c.abs() << a.low_zeros(*x).min(20)));
-        let (mut low, mut high) = a.bounded(t, facts);
+        let (mut low, mut high) = bounds;
         let counts = |x: &Term| matches!(a.node(*x), TermNode::Atom(Atom::Counter(_)));
         let counted = parts.iter().all(|(x, c)| counts(x) && *c > 0);
         let (mut end, mut array) = (SHARED, None);
@@ -194,7 +207,8 @@ fn keeps(s: &mut Shared<'_>, line: u32, e: &mut Effect, least: i64) -> bool {
     }
     let mut all = Vec::new();
     for (t, n) in runs.iter() {
-        match free(s, *t).then(|| s.anywhere(line, *t, *n, &Facts::default())) {
+        let bounds = s.arena.range(*t);
+        match free(s, *t).then(|| s.anywhere(line, *t, *n, bounds)) {
             None => all.push((*t, *n)),
             Some(Some(list)) => all.extend(list),
             Some(None) => return true,

@@ -24,16 +24,13 @@ impl Walk<'_, '_> {
         let bytes = bytes_of(i);
         let mut somewhere: Vec<Run> = Vec::new();
         let mut known = self.lanes;
-        for l in (0..32).filter(|l| self.lanes >> l & 1 == 1) {
+        let executing = self.lanes;
+        for l in (0..32).filter(|l| executing >> l & 1 == 1) {
             let t = v.at(l);
             if !self.opaque(t) && !self.s.arena.reads_memory(t) {
                 continue;
             }
-            let mut facts = self.facts.clone();
-            for (cond, holds) in self.lane_conditions.clone() {
-                self.s.arena.learn(cond.at(l), holds, &mut facts);
-            }
-            let (low, high) = self.s.arena.bounded(t, &facts);
+            let (low, high) = self.bounds(t, l);
             if (0..=high).contains(&low) && high < 1 << 20 {
                 somewhere.push((self.s.arena.int(low), (high - low) as u32 + bytes));
                 known &= !(1 << l);
@@ -47,7 +44,7 @@ impl Walk<'_, '_> {
         if let Some((anywhere, true)) = placed {
             runs.extend(anywhere);
             runs.extend(somewhere);
-            return self.scatter(at, Touch::Atomic, runs);
+            return self.scatter(at, Touch::Atomic, runs, true);
         }
         if !somewhere.is_empty() {
             self.s.assume(

@@ -6,6 +6,7 @@
 use crate::flow::BlockId;
 use crate::ptx::Error;
 
+use super::anywhere::SHARED;
 use super::idle::is_passive;
 use super::possible::at_size;
 use super::slice::writes;
@@ -15,7 +16,7 @@ use super::values::bytes_of;
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
-    /// Adds the accesses at known places that each lane performs in its first iteration.
+    /// Adds the accesses that each lane performs in its first iteration in that launch.
     pub(super) fn first_iteration(&mut self, l: usize) -> Result<(), Error> {
         let lanes = self.coming();
         if lanes == 0 || self.dry > 0 || self.path.iter().any(|c| self.opaque(*c)) {
@@ -89,10 +90,12 @@ impl Walk<'_, '_> {
             _ => (Touch::Atomic, 1),
         };
         let v = self.address(i.arg(n))?;
-        let each = (0..32).filter(|l| lanes >> l & 1 == 1).map(|l| v.at(l));
-        let mut runs: Vec<Run> = each.map(|t| (t, bytes_of(i))).collect();
-        if runs.iter().any(|(t, _)| self.s.arena.constant(*t).is_none()) {
-            return Ok(());
+        let original = Default::default();
+        let mut runs: Vec<Run> = Vec::new();
+        for lane in (0..32).filter(|l| lanes >> l & 1 == 1) {
+            let found = at_size(&mut self.s.arena, v.at(lane), &original);
+            let Some(x) = found.filter(|x| (0..SHARED).contains(x)) else { return Ok(()) };
+            runs.push((self.s.arena.int(x), bytes_of(i)));
         }
         runs.sort_unstable();
         runs.dedup();

@@ -38,6 +38,7 @@ mod loops;
 mod mailbox;
 mod masks;
 mod merge;
+mod natural;
 mod nests;
 mod objects;
 mod optional;
@@ -81,6 +82,7 @@ mod turns;
 mod uniform;
 mod unread;
 mod unrolled;
+mod unsure;
 mod values;
 mod vars;
 mod walk;
@@ -272,6 +274,7 @@ fn walked<'a>(
         idle_loops,
         own_loops: if launch.timed { BTreeMap::new() } else { strides::loops(&entry.code, flow, &pointers) },
         pointers,
+        natural: natural::registers(entry),
         unknown,
         unknown_at: None,
         ordered_at: None,

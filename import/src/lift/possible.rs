@@ -32,8 +32,8 @@ pub(super) fn launches(a: &mut Arena, symbols: &[(Term, i64)], original: &FxHash
     }
 }
 
-/// The size that one launch gives all arguments.
-const SIZE: i64 = 4096;
+/// The size that one launch gives all arguments: as large as a block, and with products of three that do not overflow.
+const SIZE: i64 = 1024;
 
 /// The value of a term in a launch of which all arguments are one large size, in its first CTA. `None` where it depends on
 /// data.

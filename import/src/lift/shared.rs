@@ -25,6 +25,8 @@ pub struct Shared<'a> {
     pub(super) own_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
     /// The registers that may hold addresses of shared memory.
     pub(super) pointers: super::pointers::Pointers,
+    /// Whether each register is never negative.
+    pub(super) natural: Vec<bool>,
     /// What becomes of accesses at places that are not known.
     pub(super) unknown: super::anywhere::Unknown,
     /// Line of the first of these accesses.

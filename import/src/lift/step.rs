@@ -459,7 +459,7 @@ impl Walk<'_, '_> {
             (bytes_of(i), 32)
         };
         if let Some((runs, true)) = self.placed(i, &v, bytes, lanes) {
-            return self.scatter(at, what, runs);
+            return self.scatter(at, what, runs, true);
         }
         let runs = self.runs(i, &v, bytes, lanes)?;
         self.bank_passes(at, &runs);

@@ -139,7 +139,7 @@ impl Walk<'_, '_> {
             _ => bytes_of(i),
         };
         match self.placed(i, &v, bytes, 32) {
-            Some((runs, _)) => self.scatter(at, what, runs),
+            Some((runs, any)) => self.scatter(at, what, runs, any),
             None => Err(self.s.error(i, "where this access goes is not known", "an address in shared memory")),
         }
     }
