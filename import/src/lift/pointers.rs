@@ -44,8 +44,9 @@ impl Pointers {
         let generic = !i.mods.iter().any(|m| m.starts_with("shared") || spaces.contains(&m.as_str()));
         let address = match i.op.as_str() {
             "st" | "red" => i.arg(0),
-            "ld" => i.arg(1),
-            _ => return false,
+            "ld" | "atom" => i.arg(1),
+            // Its addresses are of other memory.
+            op => return op == "multimem",
         };
         let Arg::Mem { base, .. } = address else { return false };
         let free = matches!(&**base, Arg::Reg(r) if !self.shared[*r as usize]);
