@@ -74,6 +74,11 @@ fn targets(entry: &Entry) -> impl Iterator<Item = usize> + '_ {
 }
 
 impl Flow {
+    /// Whether all ways to a block lead over another one.
+    pub fn dominates(&self, other: BlockId, block: BlockId) -> bool {
+        std::iter::successors(Some(block), |b| self.dominator[*b].filter(|d| d != b)).any(|b| b == other)
+    }
+
     /// Whether control can come from one instruction to another one.
     pub fn reaches(&self, from: usize, to: usize) -> bool {
         let of = |at: usize| self.blocks.iter().position(|b| (b.first..b.end).contains(&at));

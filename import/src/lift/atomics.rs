@@ -1,44 +1,84 @@
 //! Atomic accesses to shared memory.
 
-use crate::ptx::{Error, Inst};
+use crate::ptx::{Arg, Error, Inst};
 
-use super::slice::writes;
+use super::slice::{reads, writes};
 use super::tree::{Run, Touch};
 use super::values::bytes_of;
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
+    /// Whether a branch that is followed, or what other threads read, depends on the result of an instruction.
+    fn orders(&self, i: &Inst) -> bool {
+        let code = &self.s.entry.code;
+        let mut known = vec![false; self.s.need.len()];
+        writes(i, &mut |r| known[r as usize] = true);
+        loop {
+            let mut changed = false;
+            for (_, x) in code.iter().enumerate().filter(|(at, _)| !self.s.idle.contains(at)) {
+                let guarded = x.guard.is_some_and(|(p, _)| known[p as usize]);
+                let global = x.has("global") || self.s.pointers.elsewhere(x);
+                let mut read = false;
+                reads(x, &mut |r| read |= known[r as usize]);
+                let stored = matches!(x.op.as_str(), "st" | "atom" | "red" | "bar" | "barrier") && !global;
+                let mut value = false;
+                let operands = x.args_from(usize::from(matches!(x.op.as_str(), "atom" | "bar" | "barrier")));
+                for a in operands.iter().filter(|a| !matches!(a, Arg::Mem { .. })) {
+                    a.each_reg(&mut |r| value |= known[r as usize]);
+                }
+                if guarded || stored && value {
+                    return true;
+                }
+                // What is loaded from a place that the result chooses is data of another thread.
+                if read && !matches!(x.op.as_str(), "ld" | "atom") {
+                    writes(x, &mut |r| changed |= !std::mem::replace(&mut known[r as usize], true));
+                }
+            }
+            if !changed {
+                return false;
+            }
+        }
+    }
+
     /// An atomic access to shared memory at the `n`-th operand. The address may depend on data, as in a histogram.
     pub(super) fn atomic(&mut self, at: usize, i: &Inst, n: usize) -> Result<(), Error> {
         let mut decides = false;
         writes(i, &mut |r| decides |= self.s.need[r as usize]);
-        if decides && n > 0 {
+        let orders = decides && n > 0 && self.orders(i);
+        if decides && n > 0 && self.s.timing.is_some() {
             let message = format!("the result of `{}` decides operations or addresses", i.name());
             return Err(self.s.error(i, message, "an atomic access whose result is data"));
+        }
+        // Its result is data. Threads that take turns by it, or the last one that comes, may be in order.
+        if orders {
+            self.s.ordered_at.get_or_insert(i.line);
         }
         let v = self.address(i.arg(n))?;
         let bytes = bytes_of(i);
         let mut somewhere: Vec<Run> = Vec::new();
         let mut known = self.lanes;
-        for l in (0..32).filter(|l| self.lanes >> l & 1 == 1) {
+        let executing = self.lanes;
+        for l in (0..32).filter(|l| executing >> l & 1 == 1) {
             let t = v.at(l);
             if !self.opaque(t) && !self.s.arena.reads_memory(t) {
                 continue;
             }
-            let mut facts = self.facts.clone();
-            for (cond, holds) in self.lane_conditions.clone() {
-                self.s.arena.learn(cond.at(l), holds, &mut facts);
-            }
-            let (low, high) = self.s.arena.bounded(t, &facts);
+            let (low, high) = self.bounds(t, l);
             if (0..=high).contains(&low) && high < 1 << 20 {
                 somewhere.push((self.s.arena.int(low), (high - low) as u32 + bytes));
                 known &= !(1 << l);
             }
         }
         let all = std::mem::replace(&mut self.lanes, known);
-        let runs = self.runs(i, &v, bytes, 32);
+        let placed = self.placed(i, &v, bytes, 32);
+        let runs = if matches!(placed, Some((_, true))) { Ok(Vec::new()) } else { self.runs(i, &v, bytes, 32) };
         self.lanes = all;
         let mut runs = runs?;
+        if let Some((anywhere, true)) = placed {
+            runs.extend(anywhere);
+            runs.extend(somewhere);
+            return self.scatter(at, Touch::Atomic, runs, true);
+        }
         if !somewhere.is_empty() {
             self.s.assume(
                 i.line,

@@ -9,6 +9,7 @@ use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Term};
 
 use super::always::{Accesses, always};
+use super::anywhere::Unknown;
 use super::barriers::{Barriers, addresses, arrays, unrolled};
 use super::cases::{MOST, Outcome, Wanted};
 use super::counters::count_waits;
@@ -161,7 +162,7 @@ pub(super) fn program(
     note_points(&mut s.arena, &tree);
     let (conditions, tree) = super::cases::unguarded(&mut s, tree);
     let tree = super::expected::stated(&mut s, tree, n);
-    let plan = plan(&s, &tree, n)?;
+    let (tree, plan) = super::anywhere::planned(&mut s, tree, n, launch.timed)?;
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
     e.case(&conditions, &tree, everyone)?;
@@ -241,6 +242,16 @@ pub(super) fn program(
         let line = s.entry.code[at.min(s.entry.code.len() - 1)].line;
         related = Some(format!("accesses behind conditions, such as at line {line}, are taken to happen always"));
     }
+    if let Some(line) = s.unknown_at.filter(|_| s.unknown == Unknown::Anywhere) {
+        related = Some(format!("accesses at places that are not known, such as at line {line}, are taken to be anywhere"));
+    }
+    if s.of_one_launch {
+        related = Some("accesses are those of one launch".to_string());
+    }
+    if let Some(line) = s.ordered_at {
+        related = Some(format!("the result of the atomic access at line {line} decides, and may order threads"));
+    }
+    let unknown = s.unknown_at.or(s.ordered_at).is_some();
     let partial = match (uniform, s.taken) {
         (Some(line), _) => {
             Some(format!("data at line {line} are checked as if they decided the same in each iteration"))
@@ -251,7 +262,11 @@ pub(super) fn program(
     let by = |t: Term| names.divided.iter().find(|(x, _)| *x == t).map_or(1, |(_, by)| *by);
     let terms: Vec<(Term, i64)> = names.order.iter().map(|(t, _)| (*t, by(*t))).collect();
     let launches = match &related {
-        Some(_) if !launch.timed && uniform.is_none() && taken.is_none() => {
+        _ if s.of_one_launch => {
+            let values = terms.iter().map(|(t, _)| super::possible::at_size(&mut s.arena, *t, &stands_for));
+            values.collect::<Option<Vec<i64>>>().into_iter().collect()
+        }
+        Some(_) if !launch.timed && uniform.is_none() && taken.is_none() && !unknown => {
             super::possible::launches(&mut s.arena, &terms, &stands_for)
         }
         _ => Vec::new(),
@@ -282,10 +297,11 @@ pub(super) fn program(
         under,
         others: Vec::new(),
         without: None,
+        unknown_at: s.unknown_at.filter(|_| s.ordered_at.is_none()),
     })
 }
 
-fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error {
+pub(super) fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error {
     let i: &Inst = &s.entry.code[at.min(s.entry.code.len().saturating_sub(1))];
     Error { line: i.line, span: i.span, message, expected: expected.into() }
 }
@@ -299,8 +315,11 @@ fn note_points(a: &mut Arena, tree: &[Merged]) {
     terms.into_iter().for_each(|t| a.note_points(t));
 }
 
+/// What a plan with too many slots expects.
+pub(super) const FEWER_SLOTS: &str = "fewer slots";
+
 /// Objects, barriers and sizes.
-fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
+pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
     let a = &s.arena;
     let sized = |(at, message): (usize, String)| at_inst(s, at, message, "a size that the text says, or that follows");
     let loads = loads(a, tree, warps).map_err(sized)?;
@@ -350,8 +369,10 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
     })?;
     let mut runs: Vec<(Term, u32)> = Vec::new();
     let mut places: BTreeMap<Term, usize> = BTreeMap::new();
+    let mut wide = Vec::new();
     each_op(tree, &mut |at, (_, _, e)| {
-        let here = touched(e, at, &loads, &stores);
+        let (here, others) = super::anywhere::known(s, e, touched(e, at, &loads, &stores));
+        wide.extend(others);
         for (t, n) in here {
             places.entry(t).or_insert(at);
             runs.push((t, n));
@@ -364,7 +385,7 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
     }
     runs.sort_unstable();
     runs.dedup();
-    let mut regions = Regions::of(a, &runs).map_err(|t| {
+    let mut regions = Regions::of(a, &runs, &wide).map_err(|t| {
         at_inst(s, places[&t], format!("the address {} has no bounds", a.show(t)), "an address inside of shared memory")
     })?;
     if let Some((low, high)) = s.mail.span()
@@ -380,7 +401,7 @@ fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
             s,
             at,
             format!("shared memory from {} on has {} slots of {} bytes", r.base, r.slots, r.slot),
-            "fewer slots",
+            FEWER_SLOTS,
         ));
     }
     divide(s, tree, &mut regions, &loads, &stores)?;

@@ -1,5 +1,5 @@
-//! Branches between whose sides nothing happens but arithmetic: the special values of a logarithm, say. And loops that only
-//! compute and access global memory, such as `for (i = thread; i < n; i += threads) c[i] = 0`.
+//! Branches between whose sides nothing happens but arithmetic and accesses to global memory: the special values of a
+//! logarithm, say. And such loops, as in `for (i = thread; i < n; i += threads) c[i] = 0`.
 //!
 //! Their conditions are values of each lane, and to follow these values is to follow all data of a kernel.
 
@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::flow::{BlockId, Ending, Flow, ending};
 use crate::ptx::{Inst, Reg};
 
+use super::pointers::Pointers;
 use super::slice::{acts, only_global, unread, writes};
 
 /// A loop in which each lane only computes and accesses global memory, in its own number of iterations.
@@ -31,7 +32,7 @@ impl IdleLoop {
 }
 
 /// The loops that may be idle.
-pub(super) fn loops(code: &[Inst], flow: &Flow) -> Vec<IdleLoop> {
+pub(super) fn loops(code: &[Inst], flow: &Flow, pointers: &Pointers) -> Vec<IdleLoop> {
     let of = |index: usize| {
         let l = &flow.loops[index];
         let blocks: Vec<BlockId> = (0..flow.blocks.len()).filter(|b| l.body[*b]).collect();
@@ -39,20 +40,31 @@ pub(super) fn loops(code: &[Inst], flow: &Flow) -> Vec<IdleLoop> {
         for b in &blocks {
             let block = &flow.blocks[*b];
             for i in &code[block.first..block.end] {
-                if !is_passive(i) && i.op != "nanosleep" && (!only_global(i) || orders(i)) {
+                if !is_passive(i) && i.op != "nanosleep" && !is_far(i, pointers) {
                     return None;
                 }
                 writes(i, &mut |r| regs.push(r));
             }
         }
-        let mut out = blocks.iter().flat_map(|b| &flow.blocks[*b].next).copied().filter(|b| !l.body[*b]);
-        let to = out.next()?;
-        // Lanes that leave an outer loop there are not behind this loop.
-        let outer = flow.loops.iter().filter(|o| o.body[l.header]);
-        let stays = outer.filter(|o| !std::ptr::eq(*o, l)).all(|o| o.body[to]);
-        (stays && out.all(|b| b == to)).then_some(IdleLoop { header: l.header, to, blocks, written: regs })
+        Some(IdleLoop { header: l.header, to: only_exit(flow, index)?, blocks, written: regs })
     };
     (0..flow.loops.len()).filter_map(of).collect()
+}
+
+/// The block to which all exits of a loop lead, where lanes that leave it are in all loops around it.
+pub(super) fn only_exit(flow: &Flow, index: usize) -> Option<BlockId> {
+    let l = &flow.loops[index];
+    let blocks = flow.blocks.iter().zip(&l.body).filter(|(_, inside)| **inside);
+    let mut out = blocks.flat_map(|(b, _)| &b.next).copied().filter(|b| !l.body[*b]);
+    let to = out.next()?;
+    let outer = flow.loops.iter().filter(|o| o.body[l.header]);
+    let stays = outer.filter(|o| !std::ptr::eq(*o, l)).all(|o| o.body[to]);
+    (stays && out.all(|b| b == to)).then_some(to)
+}
+
+/// Whether an instruction accesses memory outside of shared memory, and orders nothing.
+pub(super) fn is_far(i: &Inst, pointers: &Pointers) -> bool {
+    (only_global(i) || pointers.elsewhere(i)) && !orders(i)
 }
 
 /// Whether an access to memory has an order with others.
@@ -61,29 +73,54 @@ fn orders(i: &Inst) -> bool {
 }
 
 /// Whether an instruction only computes or branches.
-fn is_passive(i: &Inst) -> bool {
+pub(super) fn is_passive(i: &Inst) -> bool {
     let goes_on = matches!(ending(i), Ending::Falls | Ending::Branch);
     goes_on && !acts(i) && !unread(i) && !matches!(i.op.as_str(), "call" | "mma" | "nanosleep")
 }
 
-/// The branches whose sides only compute until they meet again, each with the registers that the sides write. `loops` are
-/// those that may be idle.
-pub(super) fn branches(code: &[Inst], flow: &Flow, loops: &[IdleLoop]) -> BTreeMap<usize, Vec<Reg>> {
+/// A branch whose sides only compute and access global memory until they meet again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct IdleBranch {
+    /// The registers that the sides write.
+    pub(super) written: Vec<Reg>,
+    /// The blocks of the sides to which all ways lead over the branch.
+    blocks: Vec<BlockId>,
+}
+
+impl IdleBranch {
+    /// The instructions of these blocks.
+    pub(super) fn code(&self, flow: &Flow) -> impl Iterator<Item = usize> {
+        self.blocks.iter().flat_map(|b| flow.blocks[*b].first..flow.blocks[*b].end)
+    }
+}
+
+/// The branches that may be idle, by instruction. `loops` are those that may be idle.
+pub(super) fn branches(
+    code: &[Inst],
+    flow: &Flow,
+    loops: &[IdleLoop],
+    pointers: &Pointers,
+) -> BTreeMap<usize, IdleBranch> {
     let ends =
         flow.blocks.iter().enumerate().filter(|(b, block)| block.end > block.first && flow.order[*b] != usize::MAX);
     let found = ends.filter_map(|(b, block)| {
         let at = block.end - 1;
         let conditional = ending(&code[at]) == Ending::Branch && code[at].guard.is_some();
         let join = flow.join[b].filter(|join| conditional && *join != flow.exit())?;
-        Some((at, written((code, flow, loops), b, join)?))
+        Some((at, sides((code, flow, loops), pointers, b, join)?))
     });
     found.collect()
 }
 
-/// The registers that the blocks between a branch and the place where its sides meet write. `None` where an instruction
-/// does more than compute, or where control comes back to the branch.
-fn written((code, flow, loops): (&[Inst], &Flow, &[IdleLoop]), branch: BlockId, join: BlockId) -> Option<Vec<Reg>> {
-    let mut regs = Vec::new();
+/// The blocks between a branch and the place where its sides meet. `None` where an instruction does more than compute and
+/// access global memory, or where control comes back to the branch.
+fn sides(
+    (code, flow, loops): (&[Inst], &Flow, &[IdleLoop]),
+    pointers: &Pointers,
+    branch: BlockId,
+    join: BlockId,
+) -> Option<IdleBranch> {
+    let mut all = IdleBranch::default();
     let (mut seen, mut open) = (vec![false; flow.blocks.len()], flow.blocks[branch].next.clone());
     while let Some(b) = open.pop() {
         if b == join || std::mem::replace(&mut seen[b], true) {
@@ -95,18 +132,21 @@ fn written((code, flow, loops): (&[Inst], &Flow, &[IdleLoop]), branch: BlockId, 
         // A loop may be one that waits.
         if flow.header_of[b].is_some() {
             let idle = loops.iter().find(|l| l.header == b)?;
-            regs.extend(&idle.written);
+            all.written.extend(&idle.written);
             open.push(idle.to);
             continue;
         }
         let block = &flow.blocks[b];
         for i in &code[block.first..block.end] {
-            if !is_passive(i) {
+            if !is_passive(i) && !is_far(i, pointers) {
                 return None;
             }
-            writes(i, &mut |r| regs.push(r));
+            writes(i, &mut |r| all.written.push(r));
+        }
+        if flow.dominates(branch, b) {
+            all.blocks.push(b);
         }
         open.extend(&block.next);
     }
-    Some(regs)
+    Some(all)
 }

@@ -33,8 +33,22 @@ pub(super) struct Solved {
 }
 
 impl Walk<'_, '_> {
-    /// Walks a loop from its header to its exits.
+    /// Walks a loop from its header to its exits. Where its iterations cannot be followed and it orders nothing, its lanes
+    /// may each make their own.
     pub(super) fn walk_loop(&mut self, l: usize, stops: &[BlockId]) -> Result<Stop, Error> {
+        let Some(to) = self.s.own_loops.get(&self.s.flow.loops[l].header).copied() else {
+            return self.follow_loop(l, stops);
+        };
+        let before = self.state();
+        let followed = self.follow_loop(l, stops);
+        let Err(e) = followed else { return followed };
+        self.restore(before);
+        self.own_iterations(l).map_err(|_| e)?;
+        Ok(Stop::At(to))
+    }
+
+    /// Walks a loop of which all lanes of the warp make the same iterations.
+    fn follow_loop(&mut self, l: usize, stops: &[BlockId]) -> Result<Stop, Error> {
         if let Some(to) = self.polling(l)? {
             return Ok(Stop::At(to));
         }
@@ -218,7 +232,7 @@ impl Walk<'_, '_> {
     }
 
     /// Whether lanes access shared memory in a loop, each its own bytes.
-    fn touched(&self, l: usize) -> bool {
+    pub(super) fn touched(&self, l: usize) -> bool {
         let flow = self.s.flow;
         let own = |i: &Inst| match i.op.as_str() {
             "ld" | "st" | "ldmatrix" | "stmatrix" | "red" | "atom" => acts(i) && !i.has("global"),
@@ -231,7 +245,7 @@ impl Walk<'_, '_> {
     }
 
     /// Whether lanes store to shared memory in a loop, each its own bytes.
-    fn stored(&self, l: usize) -> bool {
+    pub(super) fn stored(&self, l: usize) -> bool {
         let flow = self.s.flow;
         let stores = |i: &Inst| match i.op.as_str() {
             "st" | "stmatrix" | "red" | "atom" => acts(i) && !i.has("global"),

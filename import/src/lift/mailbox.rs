@@ -112,7 +112,7 @@ impl Mail {
                 let top = matches!(n.kind, MergedKind::Op(_));
                 let writes = match e {
                     Effect::Touch(Touch::Write, _) => !(top && self.stored.contains(&(warp, at))),
-                    Effect::Touch(Touch::Copy | Touch::Atomic, _) | Effect::BulkLoad { .. } => true,
+                    Effect::Touch(Touch::Copy | Touch::Scatter | Touch::Atomic, _) | Effect::BulkLoad { .. } => true,
                     Effect::Far { what, .. } => *what != Touch::Read,
                     _ => false,
                 };

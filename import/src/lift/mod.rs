@@ -2,6 +2,7 @@
 
 mod alike;
 mod always;
+mod anywhere;
 mod arrivals;
 mod atomics;
 mod barriers;
@@ -24,6 +25,7 @@ mod exits;
 mod expected;
 mod exprs;
 mod far;
+mod first;
 mod flat;
 mod gather;
 mod idle;
@@ -36,12 +38,14 @@ mod loops;
 mod mailbox;
 mod masks;
 mod merge;
+mod natural;
 mod nests;
 mod objects;
 mod optional;
 mod outcomes;
 mod peek;
 mod periodic;
+mod pointers;
 mod positive;
 mod possible;
 mod pressure;
@@ -51,6 +55,7 @@ mod remainders;
 mod reroll;
 mod reset;
 mod residues;
+mod resume;
 mod rings;
 mod selected;
 mod serial;
@@ -67,6 +72,7 @@ mod special;
 mod states;
 mod step;
 mod steps;
+mod strides;
 mod symbols;
 mod tensor;
 mod threads;
@@ -77,6 +83,7 @@ mod turns;
 mod uniform;
 mod unread;
 mod unrolled;
+mod unsure;
 mod values;
 mod vars;
 mod walk;
@@ -91,6 +98,7 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Module};
 use crate::symbolic::{Arena, Place};
 
+use anywhere::Unknown;
 pub use capped::Capped;
 use cases::{Cases, Outcome, Wanted};
 use clusters::cluster;
@@ -154,6 +162,8 @@ pub struct Lifted {
     pub others: Vec<Lifted>,
     /// The kernel without the accesses that its program takes to happen always. A fault of this kernel is one in any case.
     pub without: Option<Box<Lifted>>,
+    /// Line of the first access at a place that is not known, which covers more bytes than it touches.
+    unknown_at: Option<u32>,
 }
 
 impl Lifted {
@@ -202,23 +212,24 @@ pub fn warps<'a>(
     flow: &'a Flow,
     launch: &Launch,
 ) -> Result<(Shared<'a>, Vec<Vec<Node>>), Error> {
-    warps_in(module, entry, flow, launch, &[], true).map_err(|(e, _)| e)
+    warps_in(module, entry, flow, launch, &[], (true, Unknown::Anywhere)).map_err(|(e, _)| e)
 }
 
 /// The state after the walks of all warps, and the operations of each warp.
 type Walked<'a> = (Shared<'a>, Vec<Vec<Node>>);
 
-/// The operations of each warp in one case; `words` says whether words in shared memory are looked up. An error also has what would decide what is missing.
+/// The operations of each warp in one case. The first of `how` says whether words in shared memory are looked up. An error
+/// also has what would decide what is missing.
 fn warps_in<'a>(
     module: &'a Module,
     entry: &'a Entry,
     flow: &'a Flow,
     launch: &Launch,
     outcomes: &[Outcome],
-    words: bool,
+    how: (bool, Unknown),
 ) -> Result<Walked<'a>, (Error, Option<Wanted>)> {
     let mut wanted = None;
-    walked(module, entry, flow, launch, (outcomes, words), &mut wanted).map_err(|e| (e, wanted))
+    walked(module, entry, flow, launch, (outcomes, how), &mut wanted).map_err(|e| (e, wanted))
 }
 
 fn walked<'a>(
@@ -226,7 +237,7 @@ fn walked<'a>(
     entry: &'a Entry,
     flow: &'a Flow,
     launch: &Launch,
-    (outcomes, words): (&[Outcome], bool),
+    (outcomes, (words, unknown)): (&[Outcome], (bool, Unknown)),
     wanted: &mut Option<Wanted>,
 ) -> Result<Walked<'a>, Error> {
     let here = |message: &str, expected: &str| Error {
@@ -252,7 +263,9 @@ fn walked<'a>(
         addresses.insert(v.name.clone(), next as i64);
         next += v.bytes;
     }
-    let slice::Slice { need, idle, idle_loops } = slice::slice(&entry.code, flow, entry.regs.len(), launch.timed);
+    let pointers = pointers::Pointers::of(module, entry);
+    let slice::Slice { need, idle, idle_loops, generic } =
+        slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, &pointers);
     let mut shared = Shared {
         module,
         entry,
@@ -260,6 +273,13 @@ fn walked<'a>(
         need,
         idle,
         idle_loops,
+        own_loops: if launch.timed { BTreeMap::new() } else { strides::loops(&entry.code, flow, &pointers) },
+        pointers,
+        natural: natural::registers(entry),
+        unknown,
+        unknown_at: None,
+        ordered_at: None,
+        of_one_launch: false,
         timing: launch.timed.then(|| launch.clone()),
         serialized: launch.timed && serial::serialized(&entry.code),
         arena: Arena::default(),
@@ -322,6 +342,9 @@ fn walked<'a>(
         "PTX is what runs: the assembler keeps the order of synchronisation and of what it orders",
     ] {
         shared.assume(entry.line, what);
+    }
+    if let Some(at) = generic {
+        shared.assume(entry.code[at].line, words::POINTERS);
     }
     let mut list = Vec::new();
     // Two walks. The first finds quotients in comparisons, the addresses that tensor memory allocations write, and the

@@ -35,6 +35,16 @@ pub(super) fn launches(a: &mut Arena, symbols: &[(Term, i64)], original: &FxHash
     }
 }
 
+/// The size that one launch gives all arguments: as large as a block, and with products of three that do not overflow.
+const SIZE: i64 = 1024;
+
+/// The value of a term in a launch of which all arguments are one large size, in its first CTA. `None` where it depends on
+/// data.
+pub(super) fn at_size(a: &mut Arena, t: Term, original: &FxHashMap<Term, Term>) -> Option<i64> {
+    let mut seed = 0;
+    Launch { values: FxHashMap::default(), seed: &mut seed, original, most: SIZE, size: Some(SIZE) }.value(a, t)
+}
+
 /// The launches among those tried in which no loop has more than `most` iterations.
 fn small(
     a: &mut Arena,
@@ -49,7 +59,7 @@ fn small(
         if found.len() == KEPT {
             break;
         }
-        let mut launch = Launch { values: FxHashMap::default(), seed: &mut seed, original, most };
+        let mut launch = Launch { values: FxHashMap::default(), seed: &mut seed, original, most, size: None };
         let list: Option<Vec<i64>> = terms.iter().map(|t| launch.value(a, *t)).collect();
         if let Some(list) = list.filter(|l| l.iter().zip(symbols).all(|(v, (_, by))| *v <= most * by)) {
             found.insert(list.into_iter().map(|v| v.max(0)).collect::<Vec<_>>());
@@ -68,6 +78,8 @@ struct Launch<'l> {
     original: &'l FxHashMap<Term, Term>,
     /// The largest trip count.
     most: i64,
+    /// The value of all arguments, where they are not chosen.
+    size: Option<i64>,
 }
 
 impl Launch<'_> {
@@ -82,6 +94,10 @@ impl Launch<'_> {
         }
         let v = match a.node(t).clone() {
             Node::Const(v) => v,
+            Node::Atom(Atom::Param(..)) if self.size.is_some() => self.size?,
+            Node::Atom(Atom::Place(Place::Ctas(_) | Place::Clusters(_))) if self.size.is_some() => 8,
+            Node::Atom(Atom::Place(_)) if self.size.is_some() => 0,
+            Node::Atom(Atom::Data(_)) | Node::Op(Op::Load, _) if self.size.is_some() => return None,
             Node::Atom(Atom::Param(..) | Atom::Data(_)) => VALUES[self.next(VALUES.len() as u64) as usize],
             Node::Atom(Atom::Place(Place::Ctas(_) | Place::Clusters(_))) => 1 + self.next(8) as i64,
             Node::Atom(Atom::Place(_)) => self.next(8) as i64,

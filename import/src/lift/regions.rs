@@ -9,6 +9,7 @@ use warpline_sim::ir::gcd;
 
 use crate::symbolic::{Arena, Term};
 
+use super::intervals::united;
 use super::tensor::{COLUMN, TENSOR};
 
 /// A part of an access: the object, the slot as a symbolic term, and the first and last byte in the slot.
@@ -52,9 +53,24 @@ fn bounds(a: &Arena, t: Term, length: u32) -> Option<(i64, i64)> {
     (low >= 0 && high < 1 << 20).then_some((low, high + length as i64))
 }
 
+/// The parts of constant addresses in one object.
+fn in_one(object: usize, r: &Region, from: i64, to: i64) -> Vec<Part> {
+    let mut out = Vec::new();
+    let mut at = from - r.base;
+    while at < to - r.base {
+        let slot = at.div_euclid(r.slot);
+        let stop = (to - r.base).min((slot + 1) * r.slot);
+        let (from, to) = ((at - slot * r.slot) as u32, (stop - slot * r.slot) as u32);
+        out.push(Part { object, slot, ring: Vec::new(), from, to });
+        at = stop;
+    }
+    out
+}
+
 impl Regions {
-    /// The objects for these accesses; an error is an address without bounds.
-    pub(super) fn of(a: &Arena, runs: &[(Term, u32)]) -> Result<Regions, Term> {
+    /// The objects for these accesses; an error is an address without bounds. `wide` are bytes that accesses at unknown
+    /// places may touch, too: an object of their own has those that no other access touches.
+    pub(super) fn of(a: &Arena, runs: &[(Term, u32)], wide: &[(i64, i64)]) -> Result<Regions, Term> {
         let mut spans: Vec<(i64, i64, Vec<i64>, i64)> = Vec::new();
         for (t, length) in runs {
             let (k, parts) = a.parts(*t);
@@ -100,7 +116,23 @@ impl Regions {
                 sizes: Vec::new(),
             }
         };
-        Ok(Regions { list: list.into_iter().map(region).collect() })
+        let mut list: Vec<Region> = list.into_iter().map(region).collect();
+        let mut gaps = Vec::new();
+        for (low, high) in wide {
+            let mut at = *low;
+            for r in &list {
+                if at < r.base.min(*high) {
+                    gaps.push((at, r.base.min(*high)));
+                }
+                at = at.max(r.end);
+            }
+            if at < *high {
+                gaps.push((at, *high));
+            }
+        }
+        list.extend(united(gaps).into_iter().map(|(low, high)| region((low, high, 0, None))));
+        list.sort_by_key(|r| r.base);
+        Ok(Regions { list })
     }
 
     /// The parts of a run of bytes, one for each slot that it covers.
@@ -110,6 +142,12 @@ impl Regions {
             return Vec::new();
         };
         let (k, parts) = a.parts(t);
+        // Of all objects that an access at an unknown place may touch.
+        if parts.is_empty() && k + i64::from(length) > r.end {
+            let inside = |(_, r): &(usize, &Region)| r.base < k + i64::from(length) && k < r.end;
+            let each = self.list.iter().enumerate().filter(inside);
+            return each.flat_map(|(n, r)| in_one(n, r, k.max(r.base), (k + i64::from(length)).min(r.end))).collect();
+        }
         let ring: Vec<(Term, i64)> = parts.iter().map(|(t, c)| (*t, c / r.slot)).collect();
         let mut out = Vec::new();
         let (mut at, end) = (k - r.base, k - r.base + length as i64);

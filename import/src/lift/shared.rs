@@ -21,6 +21,20 @@ pub struct Shared<'a> {
     pub(super) idle: std::collections::BTreeSet<usize>,
     /// By their first blocks, loops that are passed over, with the blocks behind them.
     pub(super) idle_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
+    /// By their first blocks, loops that order nothing, with the blocks behind them.
+    pub(super) own_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
+    /// The registers that may hold addresses of shared memory.
+    pub(super) pointers: super::pointers::Pointers,
+    /// Whether each register is never negative.
+    pub(super) natural: Vec<bool>,
+    /// What becomes of accesses at places that are not known.
+    pub(super) unknown: super::anywhere::Unknown,
+    /// Line of the first of these accesses.
+    pub(super) unknown_at: Option<u32>,
+    /// Whether accesses are those of the launch of [`super::possible::at_size`].
+    pub(super) of_one_launch: bool,
+    /// Line of the first atomic access whose result decides operations, so that it may order threads.
+    pub(super) ordered_at: Option<u32>,
     /// The launch, where the program is for a run.
     pub(super) timing: Option<Launch>,
     /// Whether a run waits for each `wgmma` where it is issued.

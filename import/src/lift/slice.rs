@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::flow::{BlockId, Flow};
 use crate::ptx::{Arg, Inst, Reg};
 
+use super::pointers::Pointers;
+
 /// Registers an instruction writes.
 pub(super) fn writes(i: &Inst, f: &mut impl FnMut(Reg)) {
     let first = i.args.first();
@@ -102,23 +104,27 @@ pub(super) struct Slice {
     pub(super) idle: BTreeSet<usize>,
     /// By their first blocks, the loops that write no needed register and have no operation, with the blocks behind them.
     pub(super) idle_loops: BTreeMap<BlockId, BlockId>,
+    /// The first instruction that is passed over and accesses memory by an address that is taken not to be in shared memory.
+    pub(super) generic: Option<usize>,
 }
 
 /// The slice of an entry. A program that is timed has the instructions of every branch.
-pub(super) fn slice(code: &[Inst], flow: &Flow, regs: usize, timed: bool) -> Slice {
-    let mut loops = if timed { Vec::new() } else { super::idle::loops(code, flow) };
-    let mut idle = if timed { BTreeMap::new() } else { super::idle::branches(code, flow, &loops) };
+pub(super) fn slice(code: &[Inst], flow: &Flow, regs: usize, timed: bool, pointers: &Pointers) -> Slice {
+    let mut loops = if timed { Vec::new() } else { super::idle::loops(code, flow, pointers) };
+    let mut idle = if timed { BTreeMap::new() } else { super::idle::branches(code, flow, &loops, pointers) };
     loop {
         let mut passed = vec![false; code.len()];
         idle.keys().copied().chain(loops.iter().flat_map(|l| l.code(flow))).for_each(|n| passed[n] = true);
+        idle.values().flat_map(|b| b.code(flow)).for_each(|n| passed[n] = true);
         let need = needed(code, regs, timed, &|n| passed[n]);
         let before = (idle.len(), loops.len());
         let unneeded = |written: &[Reg]| written.iter().all(|r| !need[*r as usize]);
-        idle.retain(|_, written| unneeded(written));
+        idle.retain(|_, branch| unneeded(&branch.written));
         loops.retain(|l| unneeded(&l.written));
         if (idle.len(), loops.len()) == before {
             let idle_loops = loops.iter().map(|l| (l.header, l.to)).collect();
-            return Slice { need, idle: idle.into_keys().collect(), idle_loops };
+            let generic = (0..code.len()).find(|n| passed[*n] && pointers.elsewhere(&code[*n]));
+            return Slice { need, idle: idle.into_keys().collect(), idle_loops, generic };
         }
     }
 }

@@ -278,6 +278,7 @@ impl Walk<'_, '_> {
                     Val::Uni(_) if self.s.entry.widths[*r as usize] >= 1 => Val::Uni(self.s.arena.opaque(why)),
                     _ => self.opaque_lanes(why),
                 };
+                let v = self.unknown_of(*r, v);
                 if let (true, Val::Uni(t)) = (peeks, &v) {
                     self.peeked_terms.push(*t);
                 }

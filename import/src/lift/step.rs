@@ -157,7 +157,7 @@ impl Walk<'_, '_> {
     }
 
     /// Sets the registers of an instruction that only computes.
-    fn compute(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+    pub(super) fn compute(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         let Some(to) = i.args.first() else { return Ok(()) };
         match i.op.as_str() {
             "setp" => {
@@ -458,6 +458,9 @@ impl Walk<'_, '_> {
         } else {
             (bytes_of(i), 32)
         };
+        if let Some((runs, true)) = self.placed(i, &v, bytes, lanes) {
+            return self.scatter(at, what, runs, true);
+        }
         let runs = self.runs(i, &v, bytes, lanes)?;
         self.bank_passes(at, &runs);
         self.access(at, i, what, runs, None)

@@ -238,7 +238,8 @@ impl Walk<'_, '_> {
     /// Notes a store to an address that `alloc` writes.
     pub(super) fn overwrites(&mut self, at: usize, e: &Effect) {
         let runs = match e {
-            Effect::Touch(Touch::Write | Touch::Copy | Touch::Atomic, runs) if self.inst(at).op != "tcgen05" => runs,
+            Effect::Touch(Touch::Read, _) => return,
+            Effect::Touch(_, runs) if self.inst(at).op != "tcgen05" => runs,
             _ => return,
         };
         let arena = &self.s.arena;

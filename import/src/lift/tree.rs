@@ -47,6 +47,8 @@ pub enum Touch {
     Read,
     /// Stores: `st`, `stmatrix`.
     Write,
+    /// Stores at places that are not known: warps may store different values there.
+    Scatter,
     /// `cp.async`.
     Copy,
     /// `atom`, `red`.

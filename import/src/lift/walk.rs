@@ -8,8 +8,6 @@ use super::exits::{Exit, Side};
 use super::shared::Shared;
 use super::tree::{Node, Val};
 
-/// The largest depth of nested branches by data. A damaged text can lead back to one of them without a loop.
-const DEEPEST: u32 = 16;
 /// The largest number of instructions of one warp that are walked.
 const WORK: u64 = 40_000;
 /// The largest depth of nested branches.
@@ -25,7 +23,7 @@ pub(super) enum Stop {
 }
 
 /// A loop that is being walked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) index: usize,
     /// Its exits, in order.
@@ -385,57 +383,6 @@ impl<'a> Walk<'_, 'a> {
             format!("operations of the protocol depend on a condition that comes from {why}"),
             "a condition over arguments, coordinates and loop counters",
         )
-    }
-
-    /// A branch that depends on data in each lane: the code until the paths join must not synchronize.
-    fn unsure(
-        &mut self,
-        at: usize,
-        cond: &Val,
-        (taken, falls): (BlockId, BlockId),
-        join: BlockId,
-        stops: &[BlockId],
-    ) -> Result<Stop, Error> {
-        let inst = self.inst(at);
-        let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
-        let mut sides = Vec::new();
-        let regs = self.regs.clone();
-        let lanes = self.lanes;
-        if self.unsure == DEEPEST {
-            return Err(self.s.error(
-                inst,
-                "branches by data that is not followed are nested too deeply here",
-                "fewer of them, and no way back to one of them",
-            ));
-        }
-        self.unsure += 1;
-        for (to, holds) in [(taken, true), (falls, false)] {
-            self.regs = regs.clone();
-            self.lane_conditions.push((cond.clone(), holds));
-            let end = if to == join { Ok(Stop::At(join)) } else { self.run(to, &inner) };
-            self.lane_conditions.pop();
-            let end = end?;
-            if end != Stop::At(join) && !(end == Stop::End && join == self.s.flow.exit()) {
-                return Err(self.s.error(
-                    inst,
-                    "lanes of a warp part for good, by data that is not followed",
-                    "a condition that lanes of a warp share",
-                ));
-            }
-            self.lanes = lanes;
-            sides.push(std::mem::take(&mut self.regs));
-        }
-        self.unsure -= 1;
-        let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
-        for (x, y) in a.into_iter().zip(b) {
-            let v = match (x, y) {
-                (Some(x), Some(y)) if x == y => Some(x),
-                (Some(_), Some(_)) => Some(self.opaque_lanes(format!("data that decides at line {}", inst.line))),
-                (x, y) => x.or(y),
-            };
-            self.regs.push(v);
-        }
-        Ok(if join == self.s.flow.exit() { Stop::End } else { Stop::At(join) })
     }
 
     pub(super) fn opaque_lanes(&mut self, why: impl Into<std::rc::Rc<str>>) -> Val {

@@ -4,6 +4,7 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Module};
 
 use super::always::Accesses;
+use super::anywhere::Unknown;
 use super::build::program;
 use super::cases::{Outcome, Wanted};
 use super::{Launch, Lifted, warps_in};
@@ -13,16 +14,32 @@ pub(super) fn lift_case(
     module: &Module,
     entry: &Entry,
     flow: &Flow,
-    (file, text): (&str, &str),
+    names: (&str, &str),
     launch: &Launch,
     outcomes: &[Outcome],
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
-    let (s, lists) = warps_in(module, entry, flow, launch, outcomes, true)?;
+    let mut done = lift_with(module, entry, flow, names, launch, (outcomes, Unknown::Anywhere))?;
+    if done.unknown_at.is_some() {
+        let without = lift_with(module, entry, flow, names, launch, (outcomes, Unknown::LeftOut));
+        done.without = without.ok().map(Box::new);
+    }
+    Ok(done)
+}
+
+fn lift_with(
+    module: &Module,
+    entry: &Entry,
+    flow: &Flow,
+    (file, text): (&str, &str),
+    launch: &Launch,
+    (outcomes, unknown): (&[Outcome], Unknown),
+) -> Result<Lifted, (Error, Option<Wanted>)> {
+    let (s, lists) = warps_in(module, entry, flow, launch, outcomes, (true, unknown))?;
     let words = s.mail.knows_words();
     // Without the words: they may be no help, where there are any.
     let without = std::cell::OnceCell::new();
     let again = |way: Way| {
-        let (s, lists) = without.get_or_init(|| warps_in(module, entry, flow, launch, outcomes, false)).clone()?;
+        let (s, lists) = without.get_or_init(|| warps_in(module, entry, flow, launch, outcomes, (false, unknown))).clone()?;
         program(s, lists, (entry, file, text), launch, way).map_err(|e| (e, None))
     };
     let first = match program(s, lists, (entry, file, text), launch, Way::default()) {

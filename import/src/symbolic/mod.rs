@@ -157,6 +157,8 @@ pub struct Arena {
     symbol_ranges: FxHashMap<u32, (i64, i64)>,
     /// Largest values of coordinates of the CTA, where the grid is known.
     place_ranges: FxHashMap<Place, i64>,
+    /// The opaque values that are not negative.
+    natural: rustc_hash::FxHashSet<u32>,
     /// Bounds of terms that were looked up, under the bounds of variables and counters.
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
     /// Values of terms that were enumerated; none where there are too many.

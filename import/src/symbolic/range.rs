@@ -19,6 +19,11 @@ impl Arena {
         bounds
     }
 
+    /// Says that a new opaque value is not negative.
+    pub fn bound_opaque(&mut self, n: u32) {
+        self.natural.insert(n);
+    }
+
     fn bounds(&self, t: Term) -> (i64, i64) {
         let clip = |v: i128| v.clamp(-(FAR as i128), FAR as i128) as i64;
         match self.node(t) {
@@ -28,6 +33,7 @@ impl Arena {
                 Atom::Counter(h) => (0, self.counter_ranges.get(h).copied().unwrap_or((1 << 31) - 1)),
                 Atom::Place(p) => (0, self.place_ranges.get(p).copied().unwrap_or((1 << 31) - 1)),
                 Atom::Symbol(n) => self.symbol_ranges.get(n).copied().unwrap_or((-FAR, FAR)),
+                Atom::Opaque(n) if self.natural.contains(n) => (0, FAR),
                 Atom::Var(v) => self.var_ranges.get(v).copied().unwrap_or((-FAR, FAR)),
                 _ => (-FAR, FAR),
             },

@@ -32,7 +32,7 @@ impl Emit<'_, '_, '_> {
         }
         let how = match &ops[0].2 {
             Effect::Touch(Touch::Read, _) | Effect::Far { what: Touch::Read, .. } => Some(MoveKind::Lds),
-            Effect::Touch(Touch::Write | Touch::Atomic, _) | Effect::Far { .. } => Some(MoveKind::Sts),
+            Effect::Touch(Touch::Write | Touch::Scatter | Touch::Atomic, _) | Effect::Far { .. } => Some(MoveKind::Sts),
             Effect::Touch(Touch::Copy, _) => Some(MoveKind::CpAsync),
             Effect::TensorLoad(_) => Some(MoveKind::TmemLd),
             Effect::TensorStore(_) => Some(MoveKind::TmemSt),
@@ -42,11 +42,12 @@ impl Emit<'_, '_, '_> {
             // CTAs whose warps access the same bytes form one group.
             let mut by_rank: BTreeMap<(u32, Far), Vec<Touched<'_>>> = BTreeMap::new();
             for (w, lanes, e) in ops.iter().filter(|(w, ..)| now >> w & 1 == 1) {
+                let alone = matches!(e, Effect::Touch(Touch::Scatter, _));
                 let (atomic, far) = match *e {
                     Effect::Far { what, cta, bar, .. } => (what == Touch::Atomic, Far { cta, bar }),
                     _ => (matches!(e, Effect::Touch(Touch::Atomic, _)), Far::default()),
                 };
-                let one = Touched { warp: w % self.warps, lanes: *lanes, runs: runs(e), atomic };
+                let one = Touched { warp: w % self.warps, lanes: *lanes, runs: runs(e), atomic, alone };
                 by_rank.entry((w / self.warps, far)).or_default().push(one);
             }
             let mut groups: Vec<(Vec<u32>, Far, Vec<Touched<'_>>)> = Vec::new();
@@ -115,7 +116,7 @@ impl Emit<'_, '_, '_> {
             pieces.sort_unstable();
             if list.iter().any(|t| t.atomic) {
                 place.sel.writes = Writes::Atomic;
-            } else if how == MoveKind::Sts && pieces.windows(2).any(|w| w[0] == w[1]) {
+            } else if how == MoveKind::Sts && !list.iter().any(|t| t.alone) && pieces.windows(2).any(|w| w[0] == w[1]) {
                 place.sel.writes = Writes::SameValues;
                 let line = self.s.entry.code[at].line;
                 self.s.assume(line, "warps that store to the same bytes at one instruction store the same values");
@@ -409,4 +410,6 @@ struct Touched<'r> {
     lanes: u32,
     runs: &'r [(Term, u32)],
     atomic: bool,
+    /// Its stores race with those of other warps by the same instruction.
+    alone: bool,
 }

@@ -1,0 +1,73 @@
+//! Registers that are never negative: those that all instructions make of numbers that are not negative.
+//!
+//! Such as a count of hits, `n += hit ? 1 : 0`: its values are data, and a word of a list that it indexes is not in front of
+//! the list.
+
+use crate::ptx::{Arg, Entry, Inst, Reg};
+use crate::symbolic::Atom;
+
+use super::slice::writes;
+use super::tree::Val;
+use super::values::{bytes_of, type_of};
+use super::walk::Walk;
+
+/// Whether each register is never negative, if no sum overflows.
+pub(super) fn registers(entry: &Entry) -> Vec<bool> {
+    let mut natural = vec![true; entry.regs.len()];
+    loop {
+        let mut changed = false;
+        for i in &entry.code {
+            if !is_natural(i, &natural) {
+                writes(i, &mut |r| changed |= std::mem::replace(&mut natural[r as usize], false));
+            }
+        }
+        if !changed {
+            return natural;
+        }
+    }
+}
+
+/// Whether the results of an instruction are not negative, where `known` registers are not.
+fn is_natural(i: &Inst, known: &[bool]) -> bool {
+    let of = |n: usize| match i.arg(n) {
+        Arg::Reg(r) => known[*r as usize],
+        Arg::Int(v) => (0..1 << 31).contains(v),
+        Arg::Name(n) => matches!(n.as_str(), "%tid.x" | "%tid.y" | "%tid.z" | "%laneid"),
+        _ => false,
+    };
+    if !matches!(i.arg(0), Arg::Reg(_)) || i.mods.iter().any(|m| m.starts_with('f') || m.starts_with("bf")) {
+        return false;
+    }
+    match i.op.as_str() {
+        "mov" => of(1),
+        "cvt" => of(1) && ["u64.u32", "s64.s32", "s64.u32", "u32.u16", "u32.u8", "s32.u8"].contains(&&*i.mods.join(".")),
+        "selp" | "max" | "min" | "add" | "or" => of(1) && of(2),
+        "and" => of(1) || of(2),
+        "shr" => of(1) || !type_of(i).1 && matches!(i.arg(2), Arg::Int(1..)),
+        "popc" | "clz" => true,
+        "setp" => true,
+        "ld" => i.has("u8") || i.has("u16") || i.has("b8") && bytes_of(i) == 1,
+        _ => false,
+    }
+}
+
+impl Walk<'_, '_> {
+    /// A value of a register that is not followed, with the bound that all its values have.
+    pub(super) fn unknown_of(&mut self, r: Reg, v: Val) -> Val {
+        if !self.s.natural[r as usize] {
+            return v;
+        }
+        for lane in 0..if matches!(v, Val::Uni(_)) { 1 } else { 32 } {
+            let mut number = None;
+            self.s.arena.each_atom(v.at(lane), &mut |a| {
+                if let Atom::Opaque(n) = a {
+                    number = Some(n);
+                }
+            });
+            if let Some(n) = number {
+                self.s.arena.bound_opaque(n);
+            }
+        }
+        v
+    }
+}

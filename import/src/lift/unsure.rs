@@ -1,0 +1,74 @@
+//! Branches that data decide in each lane.
+
+use crate::flow::BlockId;
+use crate::ptx::Error;
+
+use super::tree::Val;
+use super::walk::{Stop, Walk};
+
+/// The largest depth of nested branches by data. A damaged text can lead back to one of them without a loop.
+const DEEPEST: u32 = 64;
+
+impl Walk<'_, '_> {
+    /// A branch that depends on data in each lane: the code until the paths join must not synchronize.
+    pub(super) fn unsure(
+        &mut self,
+        at: usize,
+        cond: &Val,
+        (taken, falls): (BlockId, BlockId),
+        join: BlockId,
+        stops: &[BlockId],
+    ) -> Result<Stop, Error> {
+        let inst = self.inst(at);
+        let leaves = |b: BlockId| self.frames.last().is_some_and(|f| !self.s.flow.loops[f.index].body[b]);
+        if leaves(taken) != leaves(falls) {
+            return Err(self.s.error(
+                inst,
+                "some lanes of a warp leave a loop here and others stay",
+                "a condition that all lanes of a warp share",
+            ));
+        }
+        let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
+        let mut sides = Vec::new();
+        let regs = self.regs.clone();
+        let lanes = self.lanes;
+        if self.unsure == DEEPEST {
+            return Err(self.s.error(
+                inst,
+                "branches by data that is not followed are nested too deeply here",
+                "fewer of them, and no way back to one of them",
+            ));
+        }
+        self.unsure += 1;
+        for (to, holds) in [(taken, true), (falls, false)] {
+            self.regs = regs.clone();
+            self.lane_conditions.push((cond.clone(), holds));
+            let end = if to == join { Ok(Stop::At(join)) } else { self.run(to, &inner) };
+            self.lane_conditions.pop();
+            let end = end?;
+            if end != Stop::At(join) && !(end == Stop::End && join == self.s.flow.exit()) {
+                return Err(self.s.error(
+                    inst,
+                    "lanes of a warp part for good, by data that is not followed",
+                    "a condition that lanes of a warp share",
+                ));
+            }
+            self.lanes = lanes;
+            sides.push(std::mem::take(&mut self.regs));
+        }
+        self.unsure -= 1;
+        let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
+        for (r, (x, y)) in a.into_iter().zip(b).enumerate() {
+            let v = match (x, y) {
+                (Some(x), Some(y)) if x == y => Some(x),
+                (Some(_), Some(_)) => {
+                    let v = self.opaque_lanes(format!("data that decides at line {}", inst.line));
+                    Some(self.unknown_of(r as u32, v))
+                }
+                (x, y) => x.or(y),
+            };
+            self.regs.push(v);
+        }
+        Ok(if join == self.s.flow.exit() { Stop::End } else { Stop::At(join) })
+    }
+}
