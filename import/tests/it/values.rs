@@ -28,25 +28,30 @@ fn high_halves_of_products_are_quotients() {
     }
 }
 
-/// A ring of three barriers, whose index a compiler divides by a product of 64 bits.
+/// A ring of three barriers, whose index a compiler divides by a product of 64 bits, or by all of a product of
+/// two numbers of 32 bits.
 #[test]
 fn a_ring_whose_index_is_divided_by_a_product_is_proved() {
-    let ring = |parity: &str| {
+    let ring = |quotient: &str, parity: &str| {
         format!(
             "\t@%p1 bra $L0;\n\tmbarrier.init.shared.b64 [%r2], 64;\n\tmbarrier.init.shared.b64 [%r2+8], 64;\n\
              \tmbarrier.init.shared.b64 [%r2+16], 64;\n$L0:\n\tbar.sync 0;\n\tmov.b64 %rd5, 0;\n\
              \tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L3;\n\
-             $L1:\n\tmul.hi.u64 %rd3, %rd5, -6148914691236517205;\n\tshr.u64 %rd4, %rd3, 1;\n\tcvt.u32.u64 %r7, %rd4;\n\
-             \tcvt.u32.u64 %r8, %rd5;\n\tmul.lo.s32 %r9, %r7, 24;\n\tshl.b32 %r11, %r8, 3;\n\tsub.s32 %r9, %r11, %r9;\n\
+             $L1:\n\tcvt.u32.u64 %r8, %rd5;\n{quotient}\tcvt.u32.u64 %r7, %rd4;\n\
+             \tmul.lo.s32 %r9, %r7, 24;\n\tshl.b32 %r11, %r8, 3;\n\tsub.s32 %r9, %r11, %r9;\n\
              \tadd.s32 %r11, %r2, %r9;\n\tand.b32 %r12, {parity}, 1;\n\
              \tmbarrier.arrive.shared.b64 %rd6, [%r11];\n\
              $L2:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r11], %r12;\n\t@!%p2 bra $L2;\n\
              \tadd.s64 %rd5, %rd5, 1;\n\tcvt.u32.u64 %r13, %rd5;\n\tsetp.lt.s32 %p3, %r13, %r10;\n\t@%p3 bra $L1;\n$L3:\n"
         )
     };
-    assert_eq!(verdict(&ring("%r7")), "proved\t");
-    let faulty = verdict(&ring("%r8"));
-    assert!(faulty.starts_with("violated"), "{faulty}");
+    let high = "\tmul.hi.u64 %rd3, %rd5, -6148914691236517205;\n\tshr.u64 %rd4, %rd3, 1;\n";
+    let whole = "\tmul.wide.u32 %rd3, %r8, -1431655765;\n\tshr.u64 %rd4, %rd3, 33;\n";
+    for quotient in [high, whole] {
+        assert_eq!(verdict(&ring(quotient, "%r7")), "proved\t");
+        let faulty = verdict(&ring(quotient, "%r8"));
+        assert!(faulty.starts_with("violated"), "{faulty}");
+    }
 }
 
 /// The same ring, whose index goes on from tile to tile.
