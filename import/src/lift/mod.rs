@@ -42,6 +42,7 @@ mod optional;
 mod outcomes;
 mod peek;
 mod periodic;
+mod pieces;
 mod positive;
 mod possible;
 mod pressure;
