@@ -20,12 +20,7 @@ use super::tree::{Effect, Run, Touch};
 type Bytes = (usize, Vec<(u32, u32)>);
 
 /// What an operation writes, and what it reads.
-fn written_and_read(
-    e: &Effect,
-    at: usize,
-    loads: &Sizes,
-    stores: &BTreeMap<(usize, Term), u32>,
-) -> [Vec<Run>; 2] {
+fn written_and_read(e: &Effect, at: usize, loads: &Sizes, stores: &BTreeMap<(usize, Term), u32>) -> [Vec<Run>; 2] {
     match e {
         Effect::TensorProduct { a, at, b, d, .. } => [d.clone(), a.iter().chain(at).chain(b).copied().collect()],
         Effect::Touch(Touch::Read, _)

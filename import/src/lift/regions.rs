@@ -67,17 +67,17 @@ struct Span {
 }
 
 impl Span {
-    /// The object of these accesses. Where the strides make too many slots, the least ones are places inside of a slot.
+    /// The object of these accesses. Where the strides make too many slots, those that leave the least remainders in
+    /// other strides make the slots, and remainders are places inside of a slot.
     fn region(&self) -> Region {
-        let mut strides: Vec<i64> = self.rings.iter().flat_map(|(_, strides)| strides).copied().collect();
-        strides.sort_unstable();
-        strides.dedup();
-        let stride_of = |strides: &[i64]| strides.iter().fold(0, |g, s| gcd(g, *s));
+        let strides: BTreeSet<i64> = self.rings.iter().flat_map(|(_, strides)| strides).copied().collect();
+        let all = strides.iter().fold(0, |g, s| gcd(g, *s));
         let many = |stride: i64| stride > 0 && (self.end - self.low) / stride > MOST_SLOTS;
-        let rest = (0..strides.len()).find(|n| !many(stride_of(&strides[*n..]))).unwrap_or(0);
-        let stride = stride_of(&strides[rest..]);
-        let of_slots = |strides: &[i64]| strides.iter().any(|s| s % stride == 0);
-        let from = self.rings.iter().filter(|(_, strides)| stride > 0 && of_slots(strides)).map(|(k, _)| *k).min();
+        let rest = |stride: i64| strides.iter().map(|s| slots_of(*s, stride).1.abs()).sum::<i64>();
+        let fewer = strides.iter().copied().filter(|stride| !many(*stride)).min_by_key(|stride| rest(*stride));
+        let stride = if many(all) { fewer.unwrap_or(all) } else { all };
+        let of_slots = |strides: &[i64]| stride > 0 && strides.iter().any(|s| slots_of(*s, stride).0 != 0);
+        let from = self.rings.iter().filter(|(_, strides)| of_slots(strides)).map(|(k, _)| *k).min();
         let (low, end) = (self.low, self.end);
         let (base, slot) = match from {
             Some(k) => (k - (k - low + stride - 1).max(0) / stride * stride, stride),
@@ -220,11 +220,17 @@ impl Regions {
     }
 }
 
-/// What the strides that make no whole slots add to an address; `None` if that can be too many numbers.
+/// A stride as whole slots and a remainder, the nearest to zero.
+fn slots_of(stride: i64, slot: i64) -> (i64, i64) {
+    let slots = (stride + slot / 2).div_euclid(slot);
+    (slots, stride - slots * slot)
+}
+
+/// What the remainders of strides add to an address; `None` if that can be too many numbers.
 fn inside(a: &Arena, t: Term, slot: i64) -> Option<Vec<i64>> {
     let (_, parts) = a.parts(t);
     let mut list = BTreeSet::from([0]);
-    for (x, c) in parts.iter().filter(|(_, c)| c % slot != 0) {
+    for (x, c) in parts.iter().map(|(x, c)| (x, slots_of(*c, slot).1)).filter(|(_, rest)| *rest != 0) {
         let (low, high) = a.range(*x);
         if high - low >= MOST_PLACES as i64 {
             return None;
@@ -240,7 +246,8 @@ fn inside(a: &Arena, t: Term, slot: i64) -> Option<Vec<i64>> {
 /// The parts of a run of bytes, of which `inside` is the place in the slot.
 fn parts_of(a: &Arena, (object, r): (usize, &Region), (t, length): (Term, u32), inside: i64) -> Vec<Part> {
     let (k, parts) = a.parts(t);
-    let ring: Vec<(Term, i64)> = parts.iter().filter(|(_, c)| c % r.slot == 0).map(|(t, c)| (*t, c / r.slot)).collect();
+    let ring = parts.iter().map(|(t, c)| (*t, slots_of(*c, r.slot).0));
+    let ring: Vec<(Term, i64)> = ring.filter(|(_, slots)| *slots != 0).collect();
     let mut out = Vec::new();
     let at = k - r.base + inside;
     let (mut at, end) = (at, at + length as i64);

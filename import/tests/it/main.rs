@@ -21,6 +21,7 @@ mod mutation;
 mod pipelines;
 mod producers;
 mod sass;
+mod slots;
 mod states;
 mod tails;
 mod thresholds;
