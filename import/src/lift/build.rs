@@ -158,6 +158,7 @@ pub(super) fn program(
     let (conditions, tree) = super::cases::unguarded(&mut s, tree);
     let tree = super::expected::stated(&mut s, tree, n);
     let plan = plan(&s, &tree, n)?;
+    let tree = if launch.timed { tree } else { super::repeated::without_repeated(&s, &plan.regions, tree) };
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
     e.case(&conditions, &tree, everyone)?;

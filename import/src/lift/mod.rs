@@ -49,6 +49,7 @@ mod pressure;
 mod regions;
 mod related;
 mod remainders;
+mod repeated;
 mod reroll;
 mod reset;
 mod residues;
