@@ -17,7 +17,7 @@ use super::tree::{Effect, Touch};
 type Pieces = BTreeMap<(usize, i64, Vec<(Term, i64)>), u64>;
 
 /// What warps do at a node of a series: their accesses, or `None` for `__syncwarp`.
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Access(Vec<(u32, Option<(Touch, Pieces)>)>);
 
 impl Access {
@@ -61,7 +61,11 @@ fn shortened(s: &Shared<'_>, regions: &Regions, series: Vec<Merged>) -> Vec<Merg
         return series;
     }
     let keys: Vec<Access> = series.iter().map(|n| access(s, regions, n)).collect();
-    let inner = |i: usize| keys[..i].contains(&keys[i]) && keys[i + 1..].contains(&keys[i]);
+    let mut ends: BTreeMap<&Access, (usize, usize)> = BTreeMap::new();
+    for (i, key) in keys.iter().enumerate() {
+        ends.entry(key).and_modify(|(_, last)| *last = i).or_insert((i, i));
+    }
+    let inner = |i: usize| ends.get(&keys[i]).is_some_and(|(first, last)| *first < i && i < *last);
     let kept: Vec<usize> = (0..series.len()).filter(|i| keys[*i].syncs() || !inner(*i)).collect();
     // Warps that wait for their lanes twice, and do nothing in between.
     let twice = |k: &usize| *k > 0 && keys[kept[*k]].syncs() && keys[kept[*k - 1]] == keys[kept[*k]];

@@ -1,15 +1,17 @@
 //! Slots and pieces of shared memory: strides that are places inside of a slot, and stores that count as one write. Each
 //! kernel is proved, and with one barrier less a fault.
 
+use warpline_import::{lift, ptx};
+
 /// Threads of a block.
 const THREADS: u32 = 256;
 /// Bytes of a slot; the first 4096 of them are copied.
 const SLOT: u32 = 16384;
 
-/// The verdict on a loop over a ring of four slots. A thread copies 4096 bytes to a slot, all threads wait for them, and
+/// A loop over a ring of four slots. A thread copies 4096 bytes to a slot, all threads wait for them, and
 /// execute `body`. `%r8` is the address of the slot, `%r9` the iteration, `%r1` the thread.
-fn verdict(body: &str) -> String {
-    let text = format!(
+fn kernel(body: &str) -> String {
+    format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n\
          .reqntid {THREADS}\n{{\n\t.reg .pred %p<8>;\n\t.reg .b32 %r<64>;\n\t.reg .b64 %rd<4>;\n\
          \t.shared .align 128 .b8 data[{ring}];\n\t.shared .align 8 .b64 bar[4];\n\
@@ -29,8 +31,19 @@ fn verdict(body: &str) -> String {
          {body}\
          \tadd.s32 %r9, %r9, 1;\n\tsetp.lt.s32 %p4, %r9, %r10;\n\t@%p4 bra $LOOP;\n$END:\n\tret;\n}}\n",
         ring = 4 * SLOT,
-    );
-    crate::common::verdict_on(&text)
+    )
+}
+
+fn verdict(body: &str) -> String {
+    crate::common::verdict_on(&kernel(body))
+}
+
+/// Instructions of the program.
+fn length(body: &str) -> usize {
+    let text = kernel(body);
+    let module = ptx::read(&text).expect("PTX");
+    let lifted = lift::lift(&module, &module.entries[0], "k.ptx", &text, &lift::Launch::default()).expect("it lifts");
+    lifted.program.code.len()
 }
 
 /// Each thread loads a word of 16 bytes, which the iteration picks.
@@ -71,4 +84,14 @@ fn a_word_that_the_iteration_picks_is_not_written() {
     let stored = WORD.replace("ld.shared.b32 %r22, [%r20]", "st.shared.b32 [%r20], %r1");
     let verdict = verdict(&format!("{stored}{BARRIER}"));
     assert!(verdict.starts_with("rejected") && verdict.contains("differ by iteration"), "{verdict}");
+}
+
+/// Loads of the same pieces with nothing but `__syncwarp` between them stand twice: the first and the last.
+#[test]
+fn repeated_loads_of_a_series_are_left_out() {
+    let loads = |n: usize| format!("{WORD}\tbar.warp.sync -1;\n").repeat(n);
+    assert_eq!(length(&format!("{}{BARRIER}", loads(3))), length(&format!("{}{BARRIER}", loads(9))));
+    assert_eq!(verdict(&format!("{}{BARRIER}", loads(9))), "proved\t");
+    let faulty = verdict(&loads(9));
+    assert!(faulty.starts_with("violated"), "{faulty}");
 }
