@@ -19,6 +19,9 @@ use super::tree::{Effect, Run, Touch};
 /// An access: the object, and its bytes in one slot.
 type Bytes = (usize, Vec<(u32, u32)>);
 
+/// An object, a slot of it, and the slots that are added.
+type SlotOf<'p> = (usize, i64, &'p [(Term, i64)]);
+
 /// What an operation writes, and what it reads.
 fn written_and_read(e: &Effect, at: usize, loads: &Sizes, stores: &BTreeMap<(usize, Term), u32>) -> [Vec<Run>; 2] {
     match e {
@@ -143,7 +146,7 @@ fn accesses(s: &Shared<'_>, regions: &Regions, (writes, reads): (&BTreeSet<Vec<R
     for runs in writes {
         let places: Vec<Vec<Vec<Part>>> = runs.iter().filter_map(|(t, n)| regions.all_parts(a, *t, *n)).collect();
         for i in 0..places.iter().map(Vec::len).max().unwrap_or(0) {
-            let mut by: BTreeMap<(usize, i64, &[(Term, i64)]), Vec<(u32, u32)>> = BTreeMap::new();
+            let mut by: BTreeMap<SlotOf<'_>, Vec<(u32, u32)>> = BTreeMap::new();
             for p in places.iter().filter_map(|all| all.get(i).or(all.last())).flatten() {
                 by.entry((p.object, p.slot, &p.ring)).or_default().push((p.from, p.to));
             }
