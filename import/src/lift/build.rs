@@ -17,15 +17,15 @@ use super::effects_of::{barrier_of, terms_of};
 use super::emit::{Done, Emit};
 use super::exprs::Names;
 use super::gather::gather;
-use super::intervals::united;
 use super::launch::{Binder, registers};
 use super::merge::{Merged, Set, each_op, merge, single};
 use super::objects::objects;
-use super::regions::Regions;
+use super::pieces::divide;
+use super::regions::{MOST_SLOTS, Regions};
 use super::shared::Shared;
 use super::sizes::{Sizes, loads, stores};
 use super::symbols::trip_symbols;
-use super::tree::{Effect, Touch};
+use super::tree::Effect;
 use super::unread::without_unread;
 use super::ways::{Way, lift_case};
 use super::{Free, Launch, Lifted};
@@ -163,6 +163,7 @@ pub(super) fn program(
     let (conditions, tree) = super::cases::unguarded(&mut s, tree);
     let tree = super::expected::stated(&mut s, tree, n);
     let (tree, plan) = super::anywhere::planned(&mut s, tree, n, launch.timed)?;
+    let tree = if launch.timed { tree } else { super::repeated::without_repeated(&s, &plan.regions, tree) };
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
     e.case(&conditions, &tree, everyone)?;
@@ -395,7 +396,7 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
         let message = format!("bytes {low}..{high} of shared memory tell warps what to do, and are used for data, too");
         return Err(at_inst(s, at, message, "bytes of their own"));
     }
-    if let Some(r) = regions.list.iter().find(|r| r.slots > 512) {
+    if let Some(r) = regions.list.iter().find(|r| r.slots > MOST_SLOTS) {
         let at = runs.iter().find(|(t, _)| a.range(*t).0 >= r.base).map_or(0, |(t, _)| places[t]);
         return Err(at_inst(
             s,
@@ -421,75 +422,4 @@ pub(super) fn touched(e: &Effect, at: usize, loads: &Sizes, stores: &BTreeMap<(u
         Effect::TensorProduct { a, at, b, d, .. } => a.iter().chain(at).chain(b).chain(d).copied().collect(),
         _ => Vec::new(),
     }
-}
-
-/// Divides slots into pieces, as small as the limit of 64 pieces allows.
-fn divide(
-    s: &Shared<'_>,
-    tree: &[Merged],
-    regions: &mut Regions,
-    loads: &Sizes,
-    stores: &BTreeMap<(usize, Term), u32>,
-) -> Result<(), Error> {
-    let a = &s.arena;
-    let gather = |regions: &Regions, reads: bool| {
-        let mut list: Vec<(usize, Vec<(u32, u32)>)> = Vec::new();
-        each_op(tree, &mut |at, (_, _, e)| {
-            if !reads && matches!(e, Effect::Touch(Touch::Read, _) | Effect::Wgmma { .. } | Effect::TensorLoad(_)) {
-                return;
-            }
-            let groups: Vec<Vec<(Term, u32)>> = match e {
-                Effect::Wgmma { a, b, .. } => a.iter().cloned().chain([b.clone()]).collect(),
-                Effect::TensorProduct { a, at, b, d, .. } => vec![a.clone(), at.clone(), b.clone(), d.clone()],
-                _ => vec![touched(e, at, loads, stores)],
-            };
-            for runs in groups {
-                let mut by: BTreeMap<(usize, i64), Vec<(u32, u32)>> = BTreeMap::new();
-                for (t, n) in runs {
-                    for p in regions.parts(a, t, n) {
-                        by.entry((p.object, p.slot)).or_default().push((p.from, p.to));
-                    }
-                }
-                for ((object, _), runs) in by {
-                    list.push((object, united(runs)));
-                }
-            }
-        });
-        list.sort();
-        list.dedup();
-        list
-    };
-    for round in 0..10 {
-        let exact = gather(regions, true);
-        let fits = regions.divide(&exact);
-        if fits.iter().all(|f| *f) {
-            return Ok(());
-        }
-        // Smaller slots have fewer pieces each.
-        let mut halved = false;
-        for i in (0..fits.len()).filter(|i| !fits[*i] && round < 9) {
-            halved |= regions.halve(i);
-        }
-        if !halved {
-            break;
-        }
-    }
-    let exact = gather(regions, true);
-    let fits = regions.divide(&exact);
-    let fine = regions.clone();
-    let coarse = gather(regions, false);
-    let fits_coarse = regions.divide(&coarse);
-    for (i, fit) in fits.iter().enumerate() {
-        if *fit {
-            regions.list[i] = fine.list[i].clone();
-        } else if !fits_coarse[i] || regions.list[i].sizes.is_empty() {
-            let r = &regions.list[i];
-            let message = format!(
-                "the bytes of shared memory from {} on are accessed in more ways than can be told apart",
-                r.base
-            );
-            return Err(at_inst(s, 0, message, "at most 64 sets of bytes in a part"));
-        }
-    }
-    Ok(())
 }

@@ -12,3 +12,24 @@ pub(super) fn united<T: Copy + Ord>(mut list: Vec<(T, T)>) -> Vec<(T, T)> {
     }
     out
 }
+
+/// What some intervals leave of others. Both lists are in order and without overlap.
+pub(super) fn without<T: Copy + Ord>(list: Vec<(T, T)>, taken: &[(T, T)]) -> Vec<(T, T)> {
+    let mut out = Vec::new();
+    for (start, to) in list {
+        let mut from = start;
+        for (low, high) in taken.iter().filter(|(_, high)| *high > start) {
+            if *low >= to {
+                break;
+            }
+            if from < *low {
+                out.push((from, *low));
+            }
+            from = (*high).min(to);
+        }
+        if from < to {
+            out.push((from, to));
+        }
+    }
+    out
+}

@@ -25,16 +25,25 @@ pub(super) fn objects(plan: &Plan) -> Vec<Object> {
         let mut o = object(&name, class, Dtype::I8, r.slot, 1);
         o.slots = r.slots as u32;
         o.row_cuts = vec![0];
+        // The last slot may reach beyond the object. Each slot leaves out a part of that: bytes that nothing accesses, or
+        // bytes of the largest piece.
+        let beyond = (r.slots * r.slot - (r.end - r.base)).max(0);
+        let rows = r.slot - (beyond + r.slots - 1) / r.slots;
+        let mut more = r.sizes.iter().map(|n| i64::from(*n)).sum::<i64>() - rows;
+        let largest = r.sizes.iter().copied().max();
         let mut at = 0;
         for n in &r.sizes {
-            at += n;
+            let less = if Some(*n) == largest { more.clamp(0, i64::from(*n) - 1) } else { 0 };
+            more -= less;
+            at += n - less as u32;
             o.row_cuts.push(at);
         }
         // Bytes that no operation accesses are one piece, or are left out if all 64 pieces are used.
-        if (at as i64) < r.slot && r.sizes.len() < 64 {
-            o.row_cuts.push(r.slot as u32);
+        if i64::from(at) < rows && r.sizes.len() < 64 {
+            o.row_cuts.push(rows as u32);
+            o.rows = rows;
         } else {
-            o.rows = at as i64;
+            o.rows = i64::from(at);
         }
         o.block = [o.rows, 1];
         list.push(o);

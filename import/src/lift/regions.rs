@@ -1,9 +1,10 @@
 //! Shared memory as objects with slots, and the bytes of accesses as sets of pieces.
 //!
 //! Intervals of addresses that overlap form one object. The size of its slots is the greatest common divisor of its
-//! ring strides. Bytes of a slot that no access separates form one piece.
+//! ring strides. Bytes of a slot that no write separates form one piece: a read of a byte of a piece races with the same
+//! writes as a read of the whole piece.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::gcd;
 
@@ -40,6 +41,11 @@ pub(super) struct Region {
     pub(super) sizes: Vec<u32>,
 }
 
+/// The largest number of slots of an object.
+pub(super) const MOST_SLOTS: i64 = 512;
+/// The largest number of places in a slot that one access can have.
+const MOST_PLACES: usize = 64;
+
 /// All objects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Regions {
@@ -67,6 +73,37 @@ fn in_one(object: usize, r: &Region, from: i64, to: i64) -> Vec<Part> {
     out
 }
 
+/// The interval of overlapping accesses, with their strides and the constants of their addresses.
+struct Span {
+    low: i64,
+    end: i64,
+    /// Constant and strides of each access with strides.
+    rings: BTreeSet<(i64, Vec<i64>)>,
+}
+
+impl Span {
+    /// The object of these accesses. Where the strides make too many slots, those that leave the least remainders in
+    /// other strides make the slots, and remainders are places inside of a slot.
+    fn region(&self) -> Region {
+        let strides: BTreeSet<i64> = self.rings.iter().flat_map(|(_, strides)| strides).copied().collect();
+        let all = strides.iter().fold(0, |g, s| gcd(g, *s));
+        let many = |stride: i64| stride > 0 && (self.end - self.low) / stride > MOST_SLOTS;
+        let rest = |stride: i64| strides.iter().map(|s| slots_of(*s, stride).1.abs()).sum::<i64>();
+        let fewer = strides.iter().copied().filter(|stride| !many(*stride)).min_by_key(|stride| rest(*stride));
+        let stride = if many(all) { fewer.unwrap_or(all) } else { all };
+        let of_slots = |strides: &[i64]| stride > 0 && strides.iter().any(|s| slots_of(*s, stride).0 != 0);
+        let from = self.rings.iter().filter(|(_, strides)| of_slots(strides)).map(|(k, _)| *k).min();
+        let (low, end) = (self.low, self.end);
+        let (base, slot) = match from {
+            Some(k) => (k - (k - low + stride - 1).max(0) / stride * stride, stride),
+            None => (low, end - low),
+        };
+        let base = base.min(low);
+        let slots = (end - base + slot - 1) / slot;
+        Region { base, end, slot, slots, ring: from.is_some(), classes: Vec::new(), sizes: Vec::new() }
+    }
+}
+
 impl Regions {
     /// The objects for these accesses; an error is an address without bounds. `wide` are bytes that accesses at unknown
     /// places may touch, too: an object of their own has those that no other access touches.
@@ -75,48 +112,30 @@ impl Regions {
         for (t, length) in runs {
             let (k, parts) = a.parts(*t);
             let (low, high) = bounds(a, *t, *length).ok_or(*t)?;
-            spans.push((low, high, parts.iter().map(|(_, c)| c.abs()).collect(), k));
+            // A slot of tensor memory begins with the first lane of a column.
+            let first = if k >= TENSOR { k - (k - TENSOR) % COLUMN } else { k };
+            spans.push((low, high, parts.iter().map(|(_, c)| c.abs()).collect(), first));
         }
         spans.sort();
         spans.dedup();
-        let mut list: Vec<(i64, i64, i64, Option<i64>)> = Vec::new();
-        for (low, high, strides, k) in spans {
-            let g = strides.iter().fold(0, |g, s| gcd(g, *s));
-            // A slot of tensor memory begins with the first lane of a column.
-            let first = (!strides.is_empty()).then(|| if k >= TENSOR { k - (k - TENSOR) % COLUMN } else { k });
+        let mut list: Vec<Span> = Vec::new();
+        for (low, high, strides, first) in spans {
+            let rings = if strides.is_empty() { BTreeSet::new() } else { BTreeSet::from([(first, strides)]) };
             match list.last_mut() {
-                Some((_, end, stride, from)) if low < *end => {
-                    *end = (*end).max(high);
-                    *stride = gcd(*stride, g);
-                    *from = match (*from, first) {
-                        (Some(a), Some(b)) => Some(a.min(b)),
-                        (a, b) => a.or(b),
-                    };
+                Some(span) if low < span.end => {
+                    span.end = span.end.max(high);
+                    span.rings.extend(rings);
                 }
                 // Small neighbors without a ring form one object.
-                Some((from, end, 0, _)) if g == 0 && low <= *end + 16 && high - *from <= 1024 => {
-                    *end = (*end).max(high)
+                Some(span)
+                    if span.rings.is_empty() && rings.is_empty() && low <= span.end + 16 && high - span.low <= 1024 =>
+                {
+                    span.end = span.end.max(high)
                 }
-                _ => list.push((low, high, g, first)),
+                _ => list.push(Span { low, end: high, rings }),
             }
         }
-        let region = |(low, end, stride, from): (i64, i64, i64, Option<i64>)| {
-            let (base, slot) = match from {
-                Some(k) => (k - (k - low + stride - 1).max(0) / stride * stride, stride),
-                None => (low, end - low),
-            };
-            let base = base.min(low);
-            Region {
-                base,
-                end,
-                slot,
-                slots: (end - base + slot - 1) / slot,
-                ring: from.is_some(),
-                classes: Vec::new(),
-                sizes: Vec::new(),
-            }
-        };
-        let mut list: Vec<Region> = list.into_iter().map(region).collect();
+        let mut list: Vec<Region> = list.iter().map(Span::region).collect();
         let mut gaps = Vec::new();
         for (low, high) in wide {
             let mut at = *low;
@@ -130,17 +149,21 @@ impl Regions {
                 gaps.push((at, *high));
             }
         }
-        list.extend(united(gaps).into_iter().map(|(low, high)| region((low, high, 0, None))));
+        let gap = |(low, end)| Span { low, end, rings: BTreeSet::new() }.region();
+        list.extend(united(gaps).into_iter().map(gap));
         list.sort_by_key(|r| r.base);
         Ok(Regions { list })
     }
 
-    /// The parts of a run of bytes, one for each slot that it covers.
+    /// The object of an address.
+    fn object(&self, a: &Arena, t: Term, length: u32) -> Option<(usize, &Region)> {
+        let (low, _) = bounds(a, t, length)?;
+        self.list.iter().enumerate().find(|(_, r)| r.base <= low && low < r.end)
+    }
+
+    /// The parts of a run of bytes, one for each slot that it covers; at its first place.
     pub(super) fn parts(&self, a: &Arena, t: Term, length: u32) -> Vec<Part> {
-        let Some((low, _)) = bounds(a, t, length) else { return Vec::new() };
-        let Some((object, r)) = self.list.iter().enumerate().find(|(_, r)| r.base <= low && low < r.end) else {
-            return Vec::new();
-        };
+        let Some((object, r)) = self.object(a, t, length) else { return Vec::new() };
         let (k, parts) = a.parts(t);
         // Of all objects that an access at an unknown place may touch.
         if parts.is_empty() && k + i64::from(length) > r.end {
@@ -148,21 +171,35 @@ impl Regions {
             let each = self.list.iter().enumerate().filter(inside);
             return each.flat_map(|(n, r)| in_one(n, r, k.max(r.base), (k + i64::from(length)).min(r.end))).collect();
         }
-        let ring: Vec<(Term, i64)> = parts.iter().map(|(t, c)| (*t, c / r.slot)).collect();
-        let mut out = Vec::new();
-        let (mut at, end) = (k - r.base, k - r.base + length as i64);
-        while at < end {
-            let slot = at.div_euclid(r.slot);
-            let stop = end.min((slot + 1) * r.slot);
-            let (from, to) = ((at - slot * r.slot) as u32, (stop - slot * r.slot) as u32);
-            out.push(Part { object, slot, ring: ring.clone(), from, to });
-            at = stop;
-        }
-        out
+        let inside = inside(a, t, r.slot).and_then(|all| all.first().copied()).unwrap_or(0);
+        parts_of(a, (object, r), (t, length), inside)
     }
 
-    /// Divides slots into pieces: `accesses` has the bytes of each access in each object. Reads may be left out; they
-    /// then cover whole pieces. Returns false if there are more than 64 pieces.
+    /// The parts of a run of bytes at each place inside of its slot; `None` if there are too many places.
+    pub(super) fn all_parts(&self, a: &Arena, t: Term, length: u32) -> Option<Vec<Vec<Part>>> {
+        let Some((object, r)) = self.object(a, t, length) else { return Some(Vec::new()) };
+        if a.constant(t).is_some() {
+            return Some(vec![self.parts(a, t, length)]);
+        }
+        let all = inside(a, t, r.slot)?;
+        Some(all.into_iter().map(|x| parts_of(a, (object, r), (t, length), x)).collect())
+    }
+
+    /// The object of an access that covers other pieces at some of its places inside of a slot.
+    pub(super) fn varies(&self, a: &Arena, t: Term, length: u32) -> Option<usize> {
+        let (object, _) = self.object(a, t, length)?;
+        let covered = |parts: &[Part]| -> BTreeMap<i64, u64> {
+            let mut slots = BTreeMap::new();
+            parts.iter().for_each(|p| *slots.entry(p.slot).or_default() |= self.pieces(object, p.from, p.to));
+            slots
+        };
+        let Some(all) = self.all_parts(a, t, length) else { return Some(object) };
+        let first = covered(all.first()?);
+        all.iter().any(|parts| covered(parts) != first).then_some(object)
+    }
+
+    /// Divides slots into pieces: `accesses` has the bytes of each access in each object that is told apart. Other reads
+    /// cover whole pieces. Returns false if there are more than 64 pieces.
     pub(super) fn divide(&mut self, accesses: &[(usize, Vec<(u32, u32)>)]) -> Vec<bool> {
         let mut fits = Vec::new();
         for (object, r) in self.list.iter_mut().enumerate() {
@@ -224,4 +261,45 @@ impl Regions {
         let hit = r.classes[first..].iter().take_while(|(at, _)| *at < to);
         hit.filter_map(|(_, c)| *c).fold(0, |bits, c| bits | 1 << c)
     }
+}
+
+/// A stride as whole slots and a remainder, the nearest to zero.
+fn slots_of(stride: i64, slot: i64) -> (i64, i64) {
+    let slots = (stride + slot / 2).div_euclid(slot);
+    (slots, stride - slots * slot)
+}
+
+/// What the remainders of strides add to an address; `None` if that can be too many numbers.
+fn inside(a: &Arena, t: Term, slot: i64) -> Option<Vec<i64>> {
+    let (_, parts) = a.parts(t);
+    let mut list = BTreeSet::from([0]);
+    for (x, c) in parts.iter().map(|(x, c)| (x, slots_of(*c, slot).1)).filter(|(_, rest)| *rest != 0) {
+        let (low, high) = a.range(*x);
+        if high - low >= MOST_PLACES as i64 {
+            return None;
+        }
+        list = list.iter().flat_map(|k| (low..=high).map(move |v| k + c * v)).collect();
+        if list.len() > MOST_PLACES {
+            return None;
+        }
+    }
+    Some(list.into_iter().collect())
+}
+
+/// The parts of a run of bytes, of which `inside` is the place in the slot.
+fn parts_of(a: &Arena, (object, r): (usize, &Region), (t, length): (Term, u32), inside: i64) -> Vec<Part> {
+    let (k, parts) = a.parts(t);
+    let ring = parts.iter().map(|(t, c)| (*t, slots_of(*c, r.slot).0));
+    let ring: Vec<(Term, i64)> = ring.filter(|(_, slots)| *slots != 0).collect();
+    let mut out = Vec::new();
+    let at = k - r.base + inside;
+    let (mut at, end) = (at, at + length as i64);
+    while at < end {
+        let slot = at.div_euclid(r.slot);
+        let stop = end.min((slot + 1) * r.slot);
+        let (from, to) = ((at - slot * r.slot) as u32, (stop - slot * r.slot) as u32);
+        out.push(Part { object, slot, ring: ring.clone(), from, to });
+        at = stop;
+    }
+    out
 }

@@ -24,6 +24,7 @@ mod producers;
 mod registers;
 mod sass;
 mod skipped;
+mod slots;
 mod states;
 mod tails;
 mod thresholds;

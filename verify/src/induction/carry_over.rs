@@ -193,12 +193,20 @@ pub(crate) fn period_of_line(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proo
     found.map_err(|failed| failed.why)
 }
 
+/// How many of the trip counts of [`LONG`] are tried where states recur up to a rotation: from the third round of a ring on,
+/// each of its slots has the accesses that it always has.
+fn rotated_lengths(prog: &Program) -> usize {
+    let slots = prog.mbars.iter().map(|b| i64::from(b.stages)).max().unwrap_or(1);
+    let enough = LONG.iter().position(|long| *long >= 6 * slots).unwrap_or(LONG.len() - 1) + 1;
+    enough.max(2)
+}
+
 fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, (behind, most): (&[i64], i64)) -> Result<Proof, Failure> {
     let (max, lo) = (most.min(run.options.max_trips), region.lo);
     let mut failed = Failure::default();
     // A run of twice the base cases shows the period and its start.
     let enough = |n: &i64| *n == LONG[0] || *n <= 2 * max;
-    let lengths = if run.rotates { &LONG[..2] } else { &LONG };
+    let lengths = if run.rotates { &LONG[..rotated_lengths(run.given)] } else { &LONG[..] };
     for long in lengths.iter().copied().filter(|n| *n <= run.options.max_trips && enough(n)) {
         let Some((start, period)) = repeats(run, at, lo + long) else { continue };
         failed.states = Some(period);

@@ -112,9 +112,8 @@ fn more_lines(run: &ClassRun<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>
     let (last, period) = (steps.first - 1, steps.period);
     // If one line shows no period, the other lines are not tried.
     let end = line((last, None))?;
-    // Lines of two periods are searched; the lines after them are tried with the results of the second period.
-    for to in [last.min(2 * period), last] {
-        let like = |n: i64| lines.get((period + n % period) as usize).copied().flatten();
+    for (to, known) in parts(last, period) {
+        let like = |n: i64| lines.get((known? + (n - known?) % period) as usize).copied().flatten();
         let next: Vec<_> = (lines.len() as i64..to).map(|n| (n, like(n))).collect();
         let more: Vec<_> = next.into_par_iter().map(line).collect();
         for line in more {
@@ -123,6 +122,23 @@ fn more_lines(run: &ClassRun<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>
     }
     lines.push(end);
     Ok(())
+}
+
+/// Periods that are searched again for each doubling of the steps.
+const SHORT_PERIOD: i64 = 2;
+
+/// The lines up to `last` in parts, each up to a number: a part that is searched, or the first line of a period whose results
+/// are tried for its lines. With more steps, an outer iteration goes through a ring faster, and fewer of them are base cases.
+fn parts(last: i64, period: i64) -> Vec<(i64, Option<i64>)> {
+    let mut list = vec![(last.min(2 * period), None)];
+    let mut from = 2 * period;
+    while period <= SHORT_PERIOD && from < last {
+        list.push((last.min(from + period), None));
+        list.push((last.min(2 * from), Some(from)));
+        from *= 2;
+    }
+    list.push((last, Some(period)));
+    list
 }
 
 /// The induction over steps, for all outer iterations.
