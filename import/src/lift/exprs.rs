@@ -164,12 +164,17 @@ impl Names {
     }
 }
 
-/// The comparison that holds where a comparison does not.
+/// The condition that holds where a comparison, or one of several conditions, does not.
 pub(super) fn opposite(a: &mut Arena, c: Term) -> Option<Term> {
-    let Node::Op(Op::Ge, args) = a.node(c).clone() else { return None };
-    let negative = a.scale(args[0], -1);
-    let less = a.plus(negative, -1);
-    Some(a.ge(less))
+    match a.node(c).clone() {
+        Node::Op(Op::Ge, args) => {
+            let negative = a.scale(args[0], -1);
+            let less = a.plus(negative, -1);
+            Some(a.ge(less))
+        }
+        Node::Op(Op::Both | Op::Either, _) => Some(a.not(c)),
+        _ => None,
+    }
 }
 
 /// A constant and multiples of expressions; `None` if an expression is missing.

@@ -1,5 +1,6 @@
 //! Kernels that real compilers made, their mutants, damaged texts, and small kernels for single forms.
 
+mod advances;
 mod asserted;
 mod calls;
 mod choices;

@@ -307,6 +307,18 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         Ok(())
     }
 
+    /// Adds code of assertions. Those that trip counts do not decide are left out.
+    pub(super) fn checks(&mut self, list: &[Merged], now: Set) -> Result<(), Error> {
+        for n in list {
+            if let Some(holds) = super::asserted::asserts(n)
+                && self.only_trips(holds).0
+            {
+                self.list(std::slice::from_ref(n), now)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds code of nodes for the warps `now`.
     pub(super) fn list(&mut self, list: &[Merged], now: Set) -> Result<(), Error> {
         for n in list {
