@@ -156,6 +156,10 @@ impl Names {
                 Atom::Opaque(_) | Atom::Carried(..) | Atom::Var(_) => true,
                 _ => false,
             }),
+            // A choice of two numbers by a condition: the condition is what has both outcomes.
+            Node::Op(Op::If, args) if args[1..].iter().all(|x| a.constant(*x).is_some()) && a.is_boolean(args[0]) => {
+                false
+            }
             // A word of memory that no loop reads anew.
             Node::Op(Op::Load, args) if a.constant(args[0]).is_some_and(|at| at >= WORDS) => launch,
             Node::Op(Op::Max | Op::Min, args) => launch && any && args.iter().all(|x| a.constant(*x).is_none()),

@@ -5,6 +5,7 @@ mod asserted;
 mod calls;
 mod choices;
 mod common;
+mod conditions;
 mod corpus;
 mod counts;
 mod damage;

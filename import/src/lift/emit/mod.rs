@@ -264,6 +264,8 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
                     self.free_symbol(at, t);
                 }
             }
+            // A function of the launch that is 0 or 1, such as a comparison of floating-point numbers.
+            Node::Op(Op::Load, _) if self.s.arena.is_boolean(t) && self.of_launch(t) => drop(self.free_symbol(at, t)),
             Node::Op(_, args) => args.iter().for_each(|x| self.free_comparisons(at, *x)),
             Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| self.free_comparisons(at, *x)),
             Node::Table(i, ..) => self.free_comparisons(at, i),
