@@ -428,9 +428,14 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
     let mut worst: Option<(Verdict, Program)> = None;
     for p in variants {
         let mut v = warpline_verify::verify(&p, rules, options);
-        v.steps += worst.as_ref().map_or(0, |(w, _)| w.steps);
-        if worst.as_ref().is_none_or(|(w, _)| rank(&v) > rank(w)) {
-            worst = Some((v, p));
+        let known = worst.as_ref().map_or(0, |(w, _)| w.steps);
+        // Of equal verdicts, the one of the outcome under which the kernel does most.
+        if worst.as_ref().is_none_or(|(w, _)| (rank(&v), v.steps) > (rank(w), w.steps)) {
+            worst = Some((v.clone(), p));
+        }
+        v.steps += known;
+        if let Some((w, _)) = &mut worst {
+            w.steps = v.steps;
         }
         if worst.as_ref().is_some_and(|(w, _)| rank(w) == 3) {
             break;

@@ -143,6 +143,7 @@ pub(super) fn program(
             at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
         })?,
     };
+    let tree = if launch.timed { tree } else { super::asserted::checked(&mut s, tree, everyone) };
     let tree = if launch.timed { tree } else { super::cases::guarded(&mut s, tree, everyone) };
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
     let tree = if launch.timed { tree } else { super::positive::by_counts(&mut s, &names, tree, &stands_for) };
@@ -161,11 +162,13 @@ pub(super) fn program(
     let tree = super::selected::separated(&mut s, tree);
     note_points(&mut s.arena, &tree);
     let (conditions, tree) = super::cases::unguarded(&mut s, tree);
+    let (checks, tree) = super::asserted::unchecked(tree);
     let tree = super::expected::stated(&mut s, tree, n);
     let (tree, plan) = super::anywhere::planned(&mut s, tree, n, launch.timed)?;
     let tree = if launch.timed { tree } else { super::repeated::without_repeated(&s, &plan.regions, tree) };
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
+    e.checks(&checks, everyone)?;
     e.case(&conditions, &tree, everyone)?;
     let Done { code, at, sites, loops, names, free, objects: more } = e.done()?;
     let mut objects = objects(&plan);

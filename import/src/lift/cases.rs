@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::ptx::Error;
 use crate::symbolic::{Arena, Atom, Facts, Term};
 
+use super::asserted::Behind;
 use super::merge::{Merged, MergedKind, Set};
 use super::shared::Shared;
 use super::walk::Walk;
@@ -32,6 +33,8 @@ pub(super) struct Cases {
     pub(super) conditions: BTreeMap<usize, Term>,
     /// What assertions say of the arguments: the branch of the first one, by condition.
     pub(super) asserted: BTreeMap<Term, usize>,
+    /// Assertions behind branches.
+    pub(super) behind: Vec<Behind>,
     /// What would decide what the lift has to know.
     pub(super) wanted: Option<Wanted>,
 }
@@ -111,27 +114,5 @@ impl Walk<'_, '_> {
         self.s.arena.learn(cond, taken, &mut facts);
         self.facts = facts;
         Ok(Some(taken))
-    }
-
-    /// A branch to a trap or a failed assertion that is not reached. A condition over arguments is then one over all
-    /// launches, such as a size of at least one. It is a fact for this warp from here on.
-    pub(super) fn asserted(&mut self, at: usize, holds: bool) {
-        let inst = self.inst(at);
-        self.s.assume(inst.line, "traps and failed assertions are not reached");
-        let Some(condition) = self.guard(inst).and_then(|v| v.uniform(self.lanes)) else { return };
-        let condition = if holds { condition } else { self.s.arena.not(condition) };
-        let by_arguments = self.s.arena.mentions(condition, |a| matches!(a, Atom::Param(..)))
-            && !self.s.arena.mentions(condition, |a| !matches!(a, Atom::Param(..)));
-        // Under a condition of its own, an assertion says nothing of other launches.
-        let conditional = self.unsure > 0 || !self.path.is_empty();
-        if !by_arguments || conditional || !self.s.arena.is_boolean(condition) {
-            return;
-        }
-        let line = inst.line;
-        self.s.assume(line, "what an assertion says of the arguments holds in every launch");
-        self.s.cases.asserted.entry(condition).or_insert(at);
-        let mut facts = std::mem::take(&mut self.facts);
-        self.s.arena.learn(condition, true, &mut facts);
-        self.facts = facts;
     }
 }

@@ -93,7 +93,7 @@ impl Walk<'_, '_> {
         self.regs = entry.to_vec();
         for r in changed {
             let next = self.s.functions.len() as i64;
-            let id = *self.s.functions.entry((format!("register {r} behind a loop"), Some(at))).or_insert(next);
+            let id = *self.s.functions.entry((format!("register {r} behind a loop"), vec![at as u64])).or_insert(next);
             let mut args = vec![self.s.arena.int(FUNCTIONS + id)];
             args.extend(&read);
             self.regs[*r as usize] = Some(Val::Uni(self.s.arena.op(Op::Load, &args)));

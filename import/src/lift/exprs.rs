@@ -156,6 +156,10 @@ impl Names {
                 Atom::Opaque(_) | Atom::Carried(..) | Atom::Var(_) => true,
                 _ => false,
             }),
+            // A choice of two numbers by a condition: the condition is what has both outcomes.
+            Node::Op(Op::If, args) if args[1..].iter().all(|x| a.constant(*x).is_some()) && a.is_boolean(args[0]) => {
+                false
+            }
             // A word of memory that no loop reads anew.
             Node::Op(Op::Load, args) if a.constant(args[0]).is_some_and(|at| at >= WORDS) => launch,
             Node::Op(Op::Max | Op::Min, args) => launch && any && args.iter().all(|x| a.constant(*x).is_none()),
@@ -164,12 +168,17 @@ impl Names {
     }
 }
 
-/// The comparison that holds where a comparison does not.
+/// The condition that holds where a comparison, or one of several conditions, does not.
 pub(super) fn opposite(a: &mut Arena, c: Term) -> Option<Term> {
-    let Node::Op(Op::Ge, args) = a.node(c).clone() else { return None };
-    let negative = a.scale(args[0], -1);
-    let less = a.plus(negative, -1);
-    Some(a.ge(less))
+    match a.node(c).clone() {
+        Node::Op(Op::Ge, args) => {
+            let negative = a.scale(args[0], -1);
+            let less = a.plus(negative, -1);
+            Some(a.ge(less))
+        }
+        Node::Op(Op::Both | Op::Either, _) => Some(a.not(c)),
+        _ => None,
+    }
 }
 
 /// A constant and multiples of expressions; `None` if an expression is missing.

@@ -1,9 +1,11 @@
 //! From a kernel's text to a program.
 
+mod advance;
 mod alike;
 mod always;
 mod anywhere;
 mod arrivals;
+mod asserted;
 mod atomics;
 mod barriers;
 mod build;
@@ -31,6 +33,7 @@ mod gather;
 mod idle;
 mod intervals;
 mod issue;
+mod joined;
 mod last;
 pub mod launch;
 mod loaded;
@@ -356,6 +359,7 @@ fn walked<'a>(
         let last = round == 2 || round == 1 && !shared.mail.is_used();
         shared.mail.begin();
         shared.cases.conditions.clear();
+        shared.cases.behind.clear();
         let known = shared.cases.asserted(&mut shared.arena);
         list.clear();
         kept.clear();

@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::symbolic::{Atom, Node, Term};
+use crate::symbolic::{Atom, Node, Op, Term};
 
+use super::advance::Turn;
 use super::effects_of::map_effect;
 use super::equal::with_one_of_each;
+use super::joined::joined;
 use super::merge::{Merged, MergedKind};
 use super::shared::Shared;
 
@@ -36,27 +38,14 @@ pub(super) type Sets = Vec<(u32, Term)>;
 
 /// The tree with counters in place of slots and phases.
 pub(super) fn counted(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
-    let mut groups = Vec::new();
-    places(s, &tree, &mut groups);
-    let tree = with_one_of_each(s, tree, &groups);
-    groups.clear();
-    places(s, &tree, &mut groups);
-    let mut rings = found(s, &groups);
-    // A variable whose value is not that of a ring moved on is no ring, and what is set to it is none either. What does
-    // not move as a slot and its phase can be the slots of two rings.
-    loop {
-        let bad: BTreeSet<u32> = groups.iter().flat_map(|g| wrong(s, g, &rings)).collect();
-        if bad.is_empty() {
-            break;
-        }
-        let with_phase: Vec<u32> = bad.iter().copied().filter(|v| rings[v].phase.is_some()).collect();
-        if with_phase.is_empty() {
-            rings.retain(|v, _| !bad.contains(v));
-        }
-        for v in with_phase {
-            if let Some(p) = rings.get_mut(&v).and_then(|r| r.phase.take()) {
-                rings.insert(p, Ring { slots: 2, phase: None });
-            }
+    let mut found = BTreeSet::new();
+    let other = joined(s, tree.clone(), &mut found);
+    let (mut tree, mut rings) = with_rings(s, tree);
+    if !found.is_empty() {
+        let with_phase = |rings: &Rings| rings.values().filter(|r| r.phase.is_some()).count();
+        let (other, more) = with_rings(s, other);
+        if with_phase(&more) > with_phase(&rings) {
+            (tree, rings) = (other, more);
         }
     }
     if rings.is_empty() {
@@ -68,9 +57,36 @@ pub(super) fn counted(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
         s.arena.bound_var(*v, Some((0, MANY)));
     }
     // Rings of different lengths that move together have one counter.
-    groups.clear();
+    let mut groups = Vec::new();
     places(s, &tree, &mut groups);
     with_one_of_each(s, tree, &groups)
+}
+
+/// The tree with one variable in place of several that are equal, and its rings.
+fn with_rings(s: &mut Shared<'_>, tree: Vec<Merged>) -> (Vec<Merged>, Rings) {
+    let mut groups = Vec::new();
+    places(s, &tree, &mut groups);
+    let tree = with_one_of_each(s, tree, &groups);
+    groups.clear();
+    places(s, &tree, &mut groups);
+    let mut rings = found(s, &groups);
+    // A variable whose value is not that of a ring moved on is no ring, and what is set to it is none either. What does
+    // not move as a slot and its phase can be the slots of two rings.
+    loop {
+        let bad: BTreeSet<u32> = groups.iter().flat_map(|g| wrong(s, g, &rings)).collect();
+        if bad.is_empty() {
+            return (tree, rings);
+        }
+        let with_phase: Vec<u32> = bad.iter().copied().filter(|v| rings[v].phase.is_some()).collect();
+        if with_phase.is_empty() {
+            rings.retain(|v, _| !bad.contains(v));
+        }
+        for v in with_phase {
+            if let Some(p) = rings.get_mut(&v).and_then(|r| r.phase.take()) {
+                rings.insert(p, Ring { slots: 2, phase: None });
+            }
+        }
+    }
 }
 
 /// Places where variables are set.
@@ -192,8 +208,8 @@ fn source(s: &Shared<'_>, g: &Sets, v: u32, phase: Option<u32>) -> Option<Source
     }
 }
 
-/// What a ring's counter is set to: a counter or another term, and what is added; `None` in place of the term where the
-/// ring starts anew.
+/// What a ring's counter is set to: a counter or another number, and a constant that is added. `None` in place of the
+/// number where the ring starts anew.
 type Moved = (Option<Term>, i64);
 
 /// The counter that a slot and its phase are set from.
@@ -224,6 +240,14 @@ fn moved(s: &mut Shared<'_>, g: &Sets, v: u32, ring: Ring, rings: &Rings) -> Opt
     let other = rings[&from];
     if other.slots != ring.slots || ring.phase.is_some() && other.phase.is_none() {
         return None;
+    }
+    let turn = Turn { slots: ring.slots, slot: Atom::Var(from), phase: ring.phase.and(other.phase).map(Atom::Var) };
+    if let Some((more, by)) = turn.moved(&mut s.arena, slot, phase) {
+        if s.arena.range(more).0 < 0 {
+            s.assume(s.entry.line, "sizes that set trip counts are not negative");
+        }
+        let from = s.arena.atom(Atom::Var(from));
+        return Some((Some(s.arena.add(from, more)), by));
     }
     let turns = if ring.phase.is_some() { 2 } else { 1 };
     let all = ring.slots * turns;
@@ -391,7 +415,10 @@ fn parts(s: &mut Shared<'_>, t: Term, rings: &Rings, memo: &mut FxHashMap<Term, 
         }
         Node::Op(op, args) => {
             let args: Vec<Term> = args.iter().map(|x| term(s, *x, rings, memo)).collect();
-            s.arena.op(op, &args)
+            match args[..] {
+                [x, by] if op == Op::Rem => remainder(s, x, by),
+                _ => s.arena.op(op, &args),
+            }
         }
         Node::Table(i, first, cycle) => {
             let i = term(s, i, rings, memo);
@@ -400,19 +427,35 @@ fn parts(s: &mut Shared<'_>, t: Term, rings: &Rings, memo: &mut FxHashMap<Term, 
     }
 }
 
+/// A remainder of a sum without remainders by the same number in it: the slot of a counter that a sum moves on.
+fn remainder(s: &mut Shared<'_>, x: Term, by: Term) -> Term {
+    let (k, parts) = s.arena.parts(x);
+    let whole = parts.iter().enumerate().find_map(|(n, (t, _))| match s.arena.node(*t) {
+        Node::Op(Op::Rem, args) if args[1] == by => Some((n, args[0])),
+        _ => None,
+    });
+    let Some((n, whole)) = whole.filter(|_| parts.len() > 1) else { return s.arena.op(Op::Rem, &[x, by]) };
+    let mut all = s.arena.int(k);
+    for (i, (t, c)) in parts.iter().enumerate() {
+        let t = s.arena.scale(if i == n { whole } else { *t }, *c);
+        all = s.arena.add(all, t);
+    }
+    raw(s, Op::Rem, all, by)
+}
+
 /// The raw node is built while the variable still has the bounds of a slot, so nothing simplifies it.
 fn slot_of(s: &mut Shared<'_>, n: Term, ring: Ring) -> Term {
     let by = s.arena.int(ring.slots);
-    raw(s, crate::symbolic::Op::Rem, n, by)
+    raw(s, Op::Rem, n, by)
 }
 
 fn phase_of(s: &mut Shared<'_>, n: Term, ring: Ring) -> Term {
     let (by, two) = (s.arena.int(ring.slots), s.arena.int(2));
-    let turn = raw(s, crate::symbolic::Op::Div, n, by);
-    raw(s, crate::symbolic::Op::Rem, turn, two)
+    let turn = raw(s, Op::Div, n, by);
+    raw(s, Op::Rem, turn, two)
 }
 
-fn raw(s: &mut Shared<'_>, op: crate::symbolic::Op, x: Term, y: Term) -> Term {
+fn raw(s: &mut Shared<'_>, op: Op, x: Term, y: Term) -> Term {
     s.arena.intern(Node::Op(op, std::rc::Rc::new([x, y])))
 }
 

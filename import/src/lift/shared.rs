@@ -78,7 +78,7 @@ pub struct Shared<'a> {
     /// Reads of words that the kernel may change.
     pub(super) words: FxHashMap<super::words::Word, i64>,
     /// Functions of values of the launch that are not computed: the instruction's name, and its place where that matters.
-    pub(super) functions: FxHashMap<(String, Option<usize>), i64>,
+    pub(super) functions: FxHashMap<(String, Vec<u64>), i64>,
     /// The number of loads of tensor memory, in a text that never waits for them.
     pub(super) loads: u32,
     /// Whether threads arrive at mbarriers.

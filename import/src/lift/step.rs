@@ -175,7 +175,7 @@ impl Walk<'_, '_> {
                         Some(a.int(holds as i64))
                     }
                 };
-                let mut v = self.result(at, i, &[p, q], outcome, "a comparison of data");
+                let mut v = self.result(i, &[p, q], outcome, "a comparison of data");
                 if overflows {
                     self.s.assume(
                         i.line,
@@ -274,10 +274,11 @@ impl Walk<'_, '_> {
                 {
                     args[0] = self.each(&[v], |a, x| Some(a.positive_under(x[0], &facts)), "a shift");
                 }
-                let known = matches!(to, Arg::Reg(_)) && !i.args.iter().any(|a| matches!(a, Arg::Float | Arg::List(_)));
+                let known =
+                    matches!(to, Arg::Reg(_)) && !i.args.iter().any(|a| matches!(a, Arg::Float(_) | Arg::List(_)));
                 let why = format!("`{}` at line {}", i.name(), i.line);
                 let v = if known {
-                    self.result(at, i, &args, |a, x| apply(a, i, x), &why)
+                    self.result(i, &args, |a, x| apply(a, i, x), &why)
                 } else if args.iter().all(|v| matches!(v, Val::Uni(_))) {
                     Val::Uni(self.s.arena.opaque(why.clone()))
                 } else {

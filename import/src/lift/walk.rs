@@ -438,7 +438,7 @@ impl<'a> Walk<'_, 'a> {
                 self.each(&[v], |a, x| Some(a.plus(x[0], offset)), "an address")
             }
             Arg::Name(n) => self.special(n),
-            Arg::List(_) | Arg::Pair(..) | Arg::Group(_) | Arg::Label(_) | Arg::Sink | Arg::Float => {
+            Arg::List(_) | Arg::Pair(..) | Arg::Group(_) | Arg::Label(_) | Arg::Sink | Arg::Float(_) => {
                 Val::Uni(self.s.arena.opaque("an operand of no number"))
             }
         })

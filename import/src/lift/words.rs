@@ -89,23 +89,29 @@ impl Walk<'_, '_> {
     /// launch, it is a function of these values without a meaning: equal operands give equal results.
     pub(super) fn result(
         &mut self,
-        at: usize,
         i: &Inst,
         args: &[Val],
         mut f: impl FnMut(&mut Arena, &[Term]) -> Option<Term>,
         why: &str,
     ) -> Val {
-        // The values of floating-point constants are not read: such an instruction is a function of its own.
-        let own = i.args.iter().any(|a| matches!(a, Arg::Float)).then_some(at);
+        // Floating-point constants are part of the function.
+        let constants = i.args.iter().zip(0u64..).filter_map(|(a, n)| match a {
+            Arg::Float(bits) => Some([n, *bits]),
+            _ => None,
+        });
+        let (name, opposite) = function_of(i);
         let next = self.s.functions.len() as i64;
-        let id = *self.s.functions.entry((i.name(), own)).or_insert(next);
+        let id = *self.s.functions.entry((name, constants.flatten().collect())).or_insert(next);
+        if i.op == "setp" {
+            self.s.arena.predicates.insert(FUNCTIONS + id);
+        }
         let function = |a: &mut Arena, x: &[Term]| {
             let mut any = false;
             let mut of_launch = |y: Atom| {
                 any = true;
                 matches!(y, Atom::Param(..) | Atom::Place(_))
             };
-            let read = x.iter().zip(i.args_from(1)).filter(|(_, a)| !matches!(a, Arg::Float)).map(|(t, _)| *t);
+            let read = x.iter().zip(i.args_from(1)).filter(|(_, a)| !matches!(a, Arg::Float(_))).map(|(t, _)| *t);
             let read: Vec<Term> = read.collect();
             let known = read.iter().all(|t| {
                 let mut all = true;
@@ -117,7 +123,8 @@ impl Walk<'_, '_> {
             }
             let name = a.int(FUNCTIONS + id);
             let all: Vec<Term> = std::iter::once(name).chain(read).collect();
-            Some(a.op(Op::Load, &all))
+            let t = a.op(Op::Load, &all);
+            Some(if opposite { a.not(t) } else { t })
         };
         self.each(args, |a, x| f(a, x).or_else(|| function(a, x)), why)
     }
@@ -131,6 +138,19 @@ impl Walk<'_, '_> {
             args.push(self.s.arena.atom(Atom::Counter(header)));
         }
         self.s.arena.op(Op::Load, &args)
+    }
+}
+
+/// The function that an instruction computes, by name, and whether the instruction computes the opposite. A comparison that
+/// also holds for numbers that are none, such as `neu`, is the opposite of one that does not.
+fn function_of(i: &Inst) -> (String, bool) {
+    const OPPOSITES: [(&str, &str); 6] =
+        [("neu", "eq"), ("equ", "ne"), ("ltu", "ge"), ("leu", "gt"), ("gtu", "le"), ("geu", "lt")];
+    let name = i.name();
+    let unordered = OPPOSITES.iter().find(|(word, _)| i.op == "setp" && i.has(word));
+    match unordered.filter(|_| !i.has("and") && !i.has("or") && !i.has("xor")) {
+        Some((word, other)) => (name.replacen(&format!(".{word}"), &format!(".{other}"), 1), true),
+        None => (name, false),
     }
 }
 

@@ -339,14 +339,19 @@ fn operand(c: &mut Cursor<'_>, entry: &mut Entry, scopes: &mut Scopes, labels: b
         let reg = scopes.reg(entry, name);
         return reg.map(Arg::Not).ok_or_else(|| c.expected("`!` is not before a predicate", "a predicate"));
     }
-    if let Some(Kind::Float) = c.peek() {
+    if let Some(Kind::Float(bits)) = c.peek() {
+        let bits = *bits;
         c.next();
-        return Ok(Arg::Float);
+        return Ok(Arg::Float(bits));
     }
-    if c.is('-') && c.second() == Some(&Kind::Float) {
+    if c.is('-')
+        && let Some(Kind::Float(bits)) = c.second()
+    {
+        // The number's negative, which no notation of a positive number has.
+        let bits = !*bits;
         c.next();
         c.next();
-        return Ok(Arg::Float);
+        return Ok(Arg::Float(bits));
     }
     if let Some(v) = c.int() {
         return Ok(Arg::Int(v));

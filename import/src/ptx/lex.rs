@@ -7,8 +7,8 @@ pub(super) enum Kind {
     Word(String),
     /// An integer, as its 64 bits.
     Int(i64),
-    /// A floating-point number, in any notation.
-    Float,
+    /// A floating-point number: its bits in hexadecimal notation, or those of the nearest of 64 bits.
+    Float(u64),
     /// A quoted string.
     Text(String),
     /// One character.
@@ -116,8 +116,10 @@ fn number(word: &str) -> Option<Kind> {
     let (radix, body) = match digits.get(..2) {
         Some("0x" | "0X") => (16, &digits[2..]),
         Some("0b" | "0B") => (2, &digits[2..]),
-        Some("0f" | "0F" | "0d" | "0D") => return Some(Kind::Float),
-        _ if digits.contains('.') || digits.contains(['e', 'E']) => return Some(Kind::Float),
+        Some("0f" | "0F" | "0d" | "0D") => return u64::from_str_radix(&digits[2..], 16).ok().map(Kind::Float),
+        _ if digits.contains('.') || digits.contains(['e', 'E']) => {
+            return digits.parse::<f64>().ok().map(|v| Kind::Float(v.to_bits()));
+        }
         _ if digits.len() > 1 && digits.starts_with('0') => (8, &digits[1..]),
         _ => (10, digits),
     };

@@ -179,8 +179,8 @@ pub enum Arg {
     Pair(Box<Arg>, Box<Arg>),
     /// An integer.
     Int(i64),
-    /// A floating-point number.
-    Float,
+    /// A floating-point number: equal numbers of one notation have equal bits here.
+    Float(u64),
     /// A special register, a variable or a parameter.
     Name(String),
     /// A label.
@@ -216,7 +216,7 @@ impl Arg {
                 base.each_reg(f);
                 extra.iter().for_each(|a| a.each_reg(f));
             }
-            Arg::Int(_) | Arg::Float | Arg::Name(_) | Arg::Label(_) | Arg::Sink => {}
+            Arg::Int(_) | Arg::Float(_) | Arg::Name(_) | Arg::Label(_) | Arg::Sink => {}
         }
     }
 }

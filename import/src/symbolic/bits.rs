@@ -87,9 +87,17 @@ impl Arena {
         match (self.constant(a), self.constant(b)) {
             (_, Some(1)) if bit(self, a) => return self.not(a),
             (Some(1), _) if bit(self, b) => return self.not(b),
+            (Some(k), _) if self.is_multiple_of_boolean(b, k) => return self.sub(a, b),
+            (_, Some(k)) if self.is_multiple_of_boolean(a, k) => return self.sub(b, a),
             _ => {}
         }
         self.intern(Node::Op(Op::Xor, Rc::new([a.min(b), a.max(b)])))
+    }
+
+    /// Whether a term is a number or 0.
+    fn is_multiple_of_boolean(&self, t: Term, k: i64) -> bool {
+        let (constant, parts) = self.parts(t);
+        constant == 0 && matches!(*parts, [(x, c)] if c == k && self.is_boolean(x))
     }
 
     /// Whether no bit can be set in both terms: `b` lies within the trailing zero bits of `a`, or in a gap of its bits.

@@ -165,6 +165,8 @@ pub struct Arena {
     noted: FxHashMap<Term, Option<Rc<[i64]>>>,
     /// Whether an unsigned division of a number without bounds was taken to be one of a number that is not negative.
     pub divides_unsigned: bool,
+    /// Addresses that stand for functions whose value is 0 or 1 ([`Op::Load`]).
+    pub predicates: std::collections::BTreeSet<i64>,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
     packed: FxHashMap<(Term, u32), Packed>,
 }

@@ -39,7 +39,15 @@ impl Arena {
             },
             Node::Sum(k, parts) => {
                 let (mut low, mut high) = (*k as i128, *k as i128);
-                for (t, c) in parts.iter() {
+                let beyond = self.beyond(parts);
+                for (n, (t, c)) in parts.iter().enumerate() {
+                    // `x - min(x, y)` is at least 0.
+                    if let Some((x, m, most)) = beyond
+                        && (n == x || n == m)
+                    {
+                        high += if n == x { most as i128 * *c as i128 } else { 0 };
+                        continue;
+                    }
                     let (a, b) = self.range(*t);
                     let (x, y) = (a as i128 * *c as i128, b as i128 * *c as i128);
                     low += x.min(y);
@@ -53,6 +61,17 @@ impl Arena {
             }
             Node::Op(op, args) => self.range_of(*op, args),
         }
+    }
+
+    /// A part `x` of a sum that also has the part `-min(x, y)`, this part, and the largest value of both together.
+    fn beyond(&self, parts: &[(Term, i64)]) -> Option<(usize, usize, i64)> {
+        parts.iter().enumerate().find_map(|(m, (t, c))| {
+            let Node::Op(Op::Min, args) = self.node(*t) else { return None };
+            let n = parts.iter().position(|(x, d)| args.contains(x) && *d > 0 && d.checked_neg() == Some(*c))?;
+            let other = args.iter().find(|y| **y != parts[n].0)?;
+            let most = self.range(parts[n].0).1 as i128 - self.range(*other).0 as i128;
+            Some((n, m, most.clamp(0, FAR as i128) as i64))
+        })
     }
 
     fn range_of(&self, op: Op, args: &[Term]) -> (i64, i64) {
@@ -103,6 +122,7 @@ impl Arena {
                 _ => (-FAR, FAR),
             },
             Op::MulHigh if at(0).0 >= 0 => (0, at(0).1),
+            Op::Load if self.constant(args[0]).is_some_and(|at| self.predicates.contains(&at)) => (0, 1),
             Op::Shl | Op::MulHigh | Op::Load => (-FAR, FAR),
         }
     }

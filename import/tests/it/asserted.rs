@@ -60,3 +60,12 @@ fn an_assertion_behind_a_branch_says_nothing_of_other_launches() {
     let second = "\tld.param.u32 %r11, [k_param_2];\n";
     assert!(!verdict(&format!("{second}{behind}"), WAIT).starts_with("proved"));
 }
+
+#[test]
+fn an_assertion_that_a_loop_may_not_reach_says_nothing_of_other_launches() {
+    // The first iteration leaves the loop ahead of the assertion where the other size is zero.
+    let inside = AT_LEAST_ONE.replace("$L5", "$L7");
+    let head = "\tld.param.u32 %r11, [k_param_2];\n\tmov.b32 %r12, 0;\n$L6:\n\tsetp.ge.s32 %p5, %r12, %r11;\n\t@%p5 bra $L8;\n";
+    let tail = "\tadd.s32 %r12, %r12, 1;\n\tbar.warp.sync -1;\n\tbra.uni $L6;\n$L8:\n";
+    assert!(!verdict(&format!("{head}{inside}{tail}"), WAIT).starts_with("proved"));
+}

@@ -1,10 +1,12 @@
 //! Kernels that real compilers made, their mutants, damaged texts, and small kernels for single forms.
 
 mod anywhere;
+mod advances;
 mod asserted;
 mod calls;
 mod choices;
 mod common;
+mod conditions;
 mod corpus;
 mod counts;
 mod damage;

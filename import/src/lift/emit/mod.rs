@@ -264,6 +264,8 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
                     self.free_symbol(at, t);
                 }
             }
+            // A function of the launch that is 0 or 1, such as a comparison of floating-point numbers.
+            Node::Op(Op::Load, _) if self.s.arena.is_boolean(t) && self.of_launch(t) => drop(self.free_symbol(at, t)),
             Node::Op(_, args) => args.iter().for_each(|x| self.free_comparisons(at, *x)),
             Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| self.free_comparisons(at, *x)),
             Node::Table(i, ..) => self.free_comparisons(at, i),
@@ -304,6 +306,18 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         }
         self.list(list, now)?;
         skips.into_iter().for_each(|skip| self.land(skip));
+        Ok(())
+    }
+
+    /// Adds code of assertions. Those that trip counts do not decide are left out.
+    pub(super) fn checks(&mut self, list: &[Merged], now: Set) -> Result<(), Error> {
+        for n in list {
+            if let Some(holds) = super::asserted::asserts(n)
+                && self.only_trips(holds).0
+            {
+                self.list(std::slice::from_ref(n), now)?;
+            }
+        }
         Ok(())
     }
 
