@@ -58,7 +58,8 @@ fn data_choose_the_word_that_is_loaded() {
     let open = looked_up("", "");
     assert!(open.starts_with("gave up"), "{open}");
     // A fault without that load is one in any case.
-    let faulty = looked_up("\txor.b32 %r12, %r3, 128;\n\tadd.s32 %r13, %r5, %r12;\n\tld.shared.b32 %r14, [%r13];\n", "");
+    let faulty =
+        looked_up("\txor.b32 %r12, %r3, 128;\n\tadd.s32 %r13, %r5, %r12;\n\tld.shared.b32 %r14, [%r13];\n", "");
     assert!(faulty.starts_with("violated"), "{faulty}");
     // The next store waits for the load.
     assert_eq!(looked_up("\tbar.sync 0;\n", "\tbar.sync 0;\n\tst.shared.b32 [%r4], 0;\n"), "proved\t");
