@@ -112,7 +112,8 @@ impl Shared<'_> {
             // The first of these addresses is in the array.
             let inside = |v: &(String, i64, i64)| v.1 <= k && k < v.1 + v.2;
             let variables = self.module.shared.iter().chain(&self.entry.shared);
-            let placed = variables.filter_map(|v| Some((v.name.clone(), *self.addresses.get(&v.name)?, v.bytes as i64)));
+            let placed =
+                variables.filter_map(|v| Some((v.name.clone(), *self.addresses.get(&v.name)?, v.bytes as i64)));
             array = placed.into_iter().find(inside);
             end = array.as_ref().map_or(end, |(_, base, bytes)| base + bytes);
         }
@@ -139,7 +140,12 @@ impl Shared<'_> {
 }
 
 /// The tree and its plan. Where rings have too many slots, the slots of the smallest ones are not told apart.
-pub(super) fn planned(s: &mut Shared<'_>, tree: Vec<Merged>, warps: u32, timed: bool) -> Result<(Vec<Merged>, Plan), Error> {
+pub(super) fn planned(
+    s: &mut Shared<'_>,
+    tree: Vec<Merged>,
+    warps: u32,
+    timed: bool,
+) -> Result<(Vec<Merged>, Plan), Error> {
     if timed {
         let plan = plan(s, &tree, warps)?;
         return Ok((tree, plan));

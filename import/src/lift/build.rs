@@ -247,7 +247,8 @@ pub(super) fn program(
         related = Some(format!("accesses behind conditions, such as at line {line}, are taken to happen always"));
     }
     if let Some(line) = s.unknown_at.filter(|_| s.unknown == Unknown::Anywhere) {
-        related = Some(format!("accesses at places that are not known, such as at line {line}, are taken to be anywhere"));
+        related =
+            Some(format!("accesses at places that are not known, such as at line {line}, are taken to be anywhere"));
     }
     if s.of_one_launch {
         related = Some("accesses are those of one launch".to_string());

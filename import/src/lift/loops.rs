@@ -39,11 +39,17 @@ impl Walk<'_, '_> {
         let Some(to) = self.s.own_loops.get(&self.s.flow.loops[l].header).copied() else {
             return self.follow_loop(l, stops);
         };
+        // A loop that one warp cannot follow is not tried again.
+        if self.s.not_followed.contains(&l) {
+            self.own_iterations(l)?;
+            return Ok(Stop::At(to));
+        }
         let before = self.state();
         let followed = self.follow_loop(l, stops);
         let Err(e) = followed else { return followed };
         self.restore(before);
         self.own_iterations(l).map_err(|_| e)?;
+        self.s.not_followed.insert(l);
         Ok(Stop::At(to))
     }
 
@@ -257,7 +263,7 @@ impl Walk<'_, '_> {
     }
 
     /// Needed registers that a loop writes.
-    fn changed(&self, l: usize) -> Vec<Reg> {
+    pub(super) fn changed(&self, l: usize) -> Vec<Reg> {
         let flow = self.s.flow;
         let mut list = Vec::new();
         for (b, block) in flow.blocks.iter().enumerate().filter(|(b, _)| flow.loops[l].body[*b]) {

@@ -279,6 +279,7 @@ fn walked<'a>(
         idle,
         idle_loops,
         own_loops: if launch.timed { BTreeMap::new() } else { strides::loops(&entry.code, flow, &pointers) },
+        not_followed: Default::default(),
         pointers,
         natural: natural::registers(entry),
         unknown,

@@ -40,7 +40,9 @@ fn is_natural(i: &Inst, known: &[bool]) -> bool {
     }
     match i.op.as_str() {
         "mov" => of(1),
-        "cvt" => of(1) && ["u64.u32", "s64.s32", "s64.u32", "u32.u16", "u32.u8", "s32.u8"].contains(&&*i.mods.join(".")),
+        "cvt" => {
+            of(1) && ["u64.u32", "s64.s32", "s64.u32", "u32.u16", "u32.u8", "s32.u8"].contains(&&*i.mods.join("."))
+        }
         "selp" | "max" | "min" | "add" | "or" => of(1) && of(2),
         "and" => of(1) || of(2),
         "shr" => of(1) || !type_of(i).1 && matches!(i.arg(2), Arg::Int(1..)),

@@ -245,7 +245,9 @@ impl Regions {
     /// Halves the size of slots and doubles their number; false if that is impossible.
     pub(super) fn halve(&mut self, object: usize) -> bool {
         let r = &mut self.list[object];
-        let smaller = if r.ring { r.slot / 2 } else { ((r.slot - 1) as u64 + 1).next_power_of_two() as i64 / 2 };
+        // Slots up to the end of shared memory are equal parts: none is beyond it.
+        let equal = r.ring || r.end == super::anywhere::SHARED && r.slot % 2 == 0;
+        let smaller = if equal { r.slot / 2 } else { ((r.slot - 1) as u64 + 1).next_power_of_two() as i64 / 2 };
         let can = (!r.ring || r.slot % 2 == 0) && smaller >= 32 && r.slots <= 256;
         if can {
             r.slot = smaller;

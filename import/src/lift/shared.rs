@@ -23,6 +23,8 @@ pub struct Shared<'a> {
     pub(super) idle_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
     /// By their first blocks, loops that order nothing, with the blocks behind them.
     pub(super) own_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
+    /// Those of them that some warp could not follow, by number.
+    pub(super) not_followed: std::collections::BTreeSet<usize>,
     /// The registers that may hold addresses of shared memory.
     pub(super) pointers: super::pointers::Pointers,
     /// Whether each register is never negative.

@@ -66,20 +66,36 @@ impl Walk<'_, '_> {
         let mut blocks: Vec<BlockId> = (0..flow.blocks.len()).filter(|b| flow.loops[l].body[*b]).collect();
         blocks.sort_by_key(|b| flow.order[*b]);
         let line = self.inst(flow.blocks[flow.loops[l].header].first).line;
-        let changes = self.changes(&blocks);
-        let wanted = self.wanted(&blocks);
         let why: std::rc::Rc<str> = format!("what the loop at line {line} leaves").into();
+        if self.dry == 0 {
+            self.all_accesses(&blocks, &why)?;
+        }
+        for r in self.changed(l) {
+            self.regs[r as usize] = Some(self.opaque_lanes(why.clone()));
+        }
+        self.s.assume(line, "a loop whose lanes make their own numbers of iterations ends");
+        self.apart |= self.touched(l);
+        self.wrote |= self.stored(l);
+        Ok(())
+    }
+
+    /// Adds the accesses of a loop's blocks.
+    fn all_accesses(&mut self, blocks: &[BlockId], why: &std::rc::Rc<str>) -> Result<(), Error> {
+        let flow = self.s.flow;
+        let wanted = self.wanted(blocks);
+        let mut changes = self.changes(blocks);
+        changes.retain(|r, _| wanted.contains(r));
         let before = self.regs.clone();
         for r in changes.keys() {
             self.regs[*r as usize] = Some(self.opaque_lanes(why.clone()));
         }
-        for (r, c) in changes.iter().filter(|(r, c)| wanted.contains(r) && c.others.is_empty()) {
+        for (r, c) in changes.iter().filter(|(_, c)| c.others.is_empty()) {
             let Some(first) = before[*r as usize].clone() else { continue };
             self.regs[*r as usize] = Some(self.stepped(first, c)?);
         }
         let unknown = self.regs.clone();
         let mut written: BTreeMap<Reg, Val> = BTreeMap::new();
-        for b in &blocks {
+        for b in blocks {
             for (r, c) in changes.iter().filter(|(_, c)| !c.others.is_empty()) {
                 let known = written.get(r).filter(|_| c.others.iter().all(|(_, d)| d != b && flow.dominates(*d, *b)));
                 self.regs[*r as usize] = known.cloned().or_else(|| unknown[*r as usize].clone());
@@ -93,27 +109,23 @@ impl Walk<'_, '_> {
                 }
                 let mut results = Vec::new();
                 writes(i, &mut |r| results.push(r));
-                let once = |r: &Reg| changes[r].others.len() == 1 && changes[r].others[0].0 == at;
-                if !is_passive(i) || i.op == "ld" || i.guard.is_some() || !results.iter().any(|r| wanted.contains(r)) {
+                results.retain(|r| wanted.contains(r));
+                let once = |r: &Reg| changes.get(r).is_some_and(|c| c.others.len() == 1 && c.others[0].0 == at);
+                if !is_passive(i) || i.op == "ld" || i.guard.is_some() || results.is_empty() {
                     continue;
                 }
                 if results.iter().all(once) {
                     self.compute(at, i)?;
                     for r in results {
-                        let Some(first) = self.regs[r as usize].clone() else { continue };
-                        let v = self.stepped(first, &changes[&r])?;
+                        let (Some(first), Some(c)) = (self.regs[r as usize].clone(), changes.get(&r)) else { continue };
+                        let v = self.stepped(first, c)?;
                         self.regs[r as usize] = Some(v.clone());
                         written.insert(r, v);
                     }
                 }
             }
         }
-        for r in changes.keys() {
-            self.regs[*r as usize] = Some(self.opaque_lanes(why.clone()));
-        }
-        self.s.assume(line, "a loop whose lanes make their own numbers of iterations ends");
-        self.apart |= self.touched(l);
-        self.wrote |= self.stored(l);
+        self.regs = before;
         Ok(())
     }
 

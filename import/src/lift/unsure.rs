@@ -7,7 +7,7 @@ use super::tree::Val;
 use super::walk::{Stop, Walk};
 
 /// The largest depth of nested branches by data. A damaged text can lead back to one of them without a loop.
-const DEEPEST: u32 = 64;
+const DEEPEST: u32 = 200;
 
 impl Walk<'_, '_> {
     /// A branch that depends on data in each lane: the code until the paths join must not synchronize.

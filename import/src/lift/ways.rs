@@ -39,7 +39,8 @@ fn lift_with(
     // Without the words: they may be no help, where there are any.
     let without = std::cell::OnceCell::new();
     let again = |way: Way| {
-        let (s, lists) = without.get_or_init(|| warps_in(module, entry, flow, launch, outcomes, (false, unknown))).clone()?;
+        let (s, lists) =
+            without.get_or_init(|| warps_in(module, entry, flow, launch, outcomes, (false, unknown))).clone()?;
         program(s, lists, (entry, file, text), launch, way).map_err(|e| (e, None))
     };
     let first = match program(s, lists, (entry, file, text), launch, Way::default()) {
