@@ -101,7 +101,7 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Resul
         Err(failed) if !run.longer_periods || run.rotates => return Err(failed),
         Err(failed) => failed,
     };
-    if failed.states.is_none() && failed.crossings.is_empty() && failed.faults.is_empty() {
+    if failed.states.is_none() && failed.crossings.is_empty() && failed.faults.is_empty() && !run.other_grids {
         match without_steps(run, at, region) {
             Ok(found) => return Ok(found),
             // The region may end where a loop stops to grow.
