@@ -3,6 +3,7 @@
 
 mod agree;
 mod barriers;
+mod bounds;
 mod branches;
 mod edits;
 mod exported;

@@ -70,7 +70,7 @@ pub(super) struct Known<'p> {
 /// Whether the conditions cannot hold together. Each is an expression, and whether it is nonzero.
 pub(super) fn contradict(known: &Known<'_>, conditions: &[(&Expr, bool)]) -> bool {
     let system = System { known, terms: Vec::new(), all: Vec::new() };
-    system.is_empty(conditions.to_vec(), &mut { CASES })
+    system.unsatisfiable(conditions.to_vec(), &mut { CASES })
 }
 
 #[derive(Clone)]
@@ -83,7 +83,7 @@ struct System<'a, 'p> {
 
 impl System<'_, '_> {
     /// Whether no values satisfy the system and these conditions. `cases` is the number of cases left.
-    fn is_empty(mut self, mut open: Vec<(&Expr, bool)>, cases: &mut usize) -> bool {
+    fn unsatisfiable(mut self, mut open: Vec<(&Expr, bool)>, cases: &mut usize) -> bool {
         while let Some((e, holds)) = open.pop() {
             let either = match (e, holds) {
                 (Expr::Unary(Unary::Not, x), _) => {
@@ -105,7 +105,7 @@ impl System<'_, '_> {
                     continue;
                 }
                 *cases -= 1;
-                return either.into_iter().all(|more| self.clone().is_empty(rest(more), cases));
+                return either.into_iter().all(|more| self.clone().unsatisfiable(rest(more), cases));
             }
             let Some((x, op, y)) = self.comparison(e, holds) else { continue };
             let by = y.plus(&x, -1);
@@ -123,7 +123,7 @@ impl System<'_, '_> {
                     return [less(by.clone()), less(Sum::default().plus(&by, -1))].into_iter().all(|part| {
                         let mut system = self.clone();
                         system.all.push(part);
-                        system.is_empty(open.clone(), cases)
+                        system.unsatisfiable(open.clone(), cases)
                     });
                 }
             }

@@ -101,6 +101,14 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Resul
         Err(failed) if !run.longer_periods || run.rotates => return Err(failed),
         Err(failed) => failed,
     };
+    if failed.states.is_none() && failed.crossings.is_empty() && failed.faults.is_empty() && !run.other_grids {
+        match without_steps(run, at, region) {
+            Ok(found) => return Ok(found),
+            // The region may end where a loop stops to grow.
+            Err(more) if !more.crossings.is_empty() => return Err(Failure { crossings: more.crossings, ..failed }),
+            Err(_) => {}
+        }
+    }
     if region.hi.is_none() && !failed.crossings.is_empty() && failed.faults.is_empty() {
         match in_parts(run, at, region) {
             Ok(found) => return Ok(found),
@@ -108,6 +116,22 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Resul
         }
     }
     longer_periods(run, at, region, failed)
+}
+
+/// Starts that are tried where longer runs have no more steps.
+const STILL: [i64; 3] = [1, 2, 4];
+
+/// Lemma 5 where the longer run makes no step more, such as a loop to `min(tiles, 5)` from 5 on.
+fn without_steps(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
+    let mut failed = Failure::default();
+    for start in STILL {
+        let proof = Proof { first: region.lo + start, period: 1 };
+        match carries(run, at, proof, 1, region) {
+            Ok(()) => return Ok(proof),
+            Err(more) => failed = failed.with(more),
+        }
+    }
+    Err(failed)
 }
 
 /// Numbers of parts of a period, tried where one part does not suffice. A comparison such as `2 * i < n` changes at a
