@@ -178,3 +178,21 @@ $L1:
 ";
     assert_eq!(verdict("sm_80", body), "proved\t");
 }
+
+/// Some lanes of a warp fetch tensor maps anew. Their fence orders no shared memory.
+const TENSOR_MAPS: &str = "\
+	st.shared.b32 [%r4], %r1;
+	setp.gt.u32 %p1, %r1, 7;
+	@%p1 bra $L1;
+	fence.proxy.tensormap::generic.acquire.sys [%rd1], 128;
+$L1:
+	bar.sync 0;
+	ld.shared.b32 %r8, [%r6];
+";
+
+#[test]
+fn some_lanes_of_a_warp_fence_tensor_maps() {
+    assert_eq!(verdict("sm_90a", TENSOR_MAPS), "proved\t");
+    let faulty = verdict("sm_90a", &without_barrier(TENSOR_MAPS, 0));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}

@@ -173,7 +173,10 @@ impl Emit<'_, '_, '_> {
         if lanes != 1 && e.is_work() {
             return self.effect(at, lanes, e, set);
         }
-        let several = lanes > 1 && !matches!(e, Effect::Arrive { .. } | Effect::Init(..) | Effect::Inval(_));
+        // Of a fence that orders nothing here, it does not matter which lanes execute it.
+        let by_any =
+            matches!(e, Effect::Arrive { .. } | Effect::Init(..) | Effect::Inval(_) | Effect::Fence(Fence::Cta));
+        let several = lanes > 1 && !by_any;
         if several {
             return Err(self.error(at, format!("{lanes} lanes of a warp do this, and not all"), "one lane, or all"));
         }
