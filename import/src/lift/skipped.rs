@@ -179,7 +179,8 @@ fn kept(
         |x| matches!(x, Atom::Var(_) | Atom::Opaque(_)) || matches!(x, Atom::Counter(g) if g != h && g != u32::MAX);
     let memory = s.arena.reads_memory(*c);
     let nested = s.arena.mentions(*c, |x| x == Atom::Counter(u32::MAX));
-    if !by_number || !memory && (!by_launch || nested) || s.arena.mentions(*c, other) || s.arena.mentions(count, other) {
+    if !by_number || !memory && (!by_launch || nested) || s.arena.mentions(*c, other) || s.arena.mentions(count, other)
+    {
         return None;
     }
     // The others do not depend on the number of the iteration.

@@ -420,16 +420,6 @@ impl Arena {
         self.atoms[t as usize].iter().any(|a| f(*a))
     }
 
-    /// Whether a term reads a word of memory.
-    pub fn reads_memory(&self, t: Term) -> bool {
-        match self.node(t) {
-            Node::Const(_) | Node::Atom(_) => false,
-            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.reads_memory(*x)),
-            Node::Op(op, args) => *op == Op::Load || args.iter().any(|x| self.reads_memory(*x)),
-            Node::Table(i, ..) => self.reads_memory(*i),
-        }
-    }
-
     /// A term in which other terms replace atoms.
     pub fn replace(&mut self, t: Term, with: &FxHashMap<Term, Term>, memo: &mut FxHashMap<Term, Term>) -> Term {
         if let Some(x) = with.get(&t).or(memo.get(&t)) {

@@ -1,7 +1,7 @@
 //! Kernels that real compilers made, their mutants, damaged texts, and small kernels for single forms.
 
-mod anywhere;
 mod advances;
+mod anywhere;
 mod asserted;
 mod calls;
 mod choices;

@@ -59,7 +59,10 @@ impl World<'_> {
             WaitTarget::Own(_) => self.explain_own(a, pc),
             WaitTarget::Counter(ix) => self.explain_counter(a, pc, ix),
             WaitTarget::Pool(cta) => (
-                format!("registers: CTA {cta} has {} for this warp in its pool", self.registers[cta as usize].free_for(warp)),
+                format!(
+                    "registers: CTA {cta} has {} for this warp in its pool",
+                    self.registers[cta as usize].free_for(warp)
+                ),
                 "another warpgroup gives registers back with `regs dec`".into(),
             ),
         }

@@ -137,14 +137,15 @@ fn a_warp_that_ends_before_its_warpgroup_changes_registers() {
 
 #[test]
 fn fewer_than_four_warps_are_no_warpgroup() {
-    check(
+    let r = check(
         "h200",
         "
           grid 1  warps 6  regs 168
           warps 0..4: regs dec 40
-          warps 4..6: regs inc 240    //~ life cycle
+          warps 4..6: regs inc 240
         ",
     );
+    assert_eq!(message(&r, "only"), "warpgroup 1 has only 2 warps of four");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_condition_that_the_conditions_around_it_imply() {
     for wait in
         ["job < jobs", "not (job >= jobs)", "job >= 0 and cta.m < 4", "not (job >= 5 and job < 4)", "job % 4 < 5"]
     {
-        jobs(wait, "jobs % 7 < 7", [ARRIVE, "warp.sync"]).proved();
+        assert_eq!(jobs(wait, "jobs % 7 < 7", [ARRIVE, "warp.sync"]).word(), "proved", "{wait}");
     }
 }
 
@@ -65,8 +65,8 @@ fn a_condition_that_fails_in_some_job() {
 fn branches_that_make_the_same_steps() {
     let nested = "if job == 7: arrive empty[it % 3]\n        else: alu fma 64 x 16; arrive empty[it % 3]";
     for read in ["job == 11", "job * job > 4 * job", "jobs % 5 == 3"] {
-        jobs("job < jobs", read, [ARRIVE, ARRIVE]).proved();
-        jobs("job < jobs", read, [nested, ARRIVE]).proved();
+        assert_eq!(jobs("job < jobs", read, [ARRIVE, ARRIVE]).word(), "proved", "{read}");
+        assert_eq!(jobs("job < jobs", read, [nested, ARRIVE]).word(), "proved", "{read}");
         let late = "arrive empty[it % 3]; lds a[it % 3] : A[job % 64, i] -> q";
         for other in ["arrive empty[(it + 1) % 3]", "arrive full[it % 3]", late, "arrive empty[it % 3] count 2"] {
             assert_ne!(jobs("job < jobs", read, [ARRIVE, other]).word(), "proved", "{read}: {other}");

@@ -56,7 +56,7 @@ fn a_barrier_that_some_ctas_lack() {
     // An interval of rows in the middle is found: the path changes twice.
     buffer("if cta.m < 3: barrier").violated("RAW race", "load A");
     // Two parts of the grid that are both right.
-    let v = buffer("if cta.m < 3: barrier else: barrier");
+    let v = buffer("if cta.m < 3: barrier else: barrier; barrier");
     v.proved();
     assert_eq!(v.json["classes"], serde_json::json!(["rows 0 to 2", "rows 3 to 7"]));
 }

@@ -42,7 +42,10 @@ impl Registers {
     /// The registers that the CTAs of a program start with.
     pub(in crate::protocol) fn of(prog: &Program) -> Registers {
         let first = Owned { count: prog.regs.unwrap_or(0), ..Owned::default() };
-        Registers { free: [0; SCHEDULERS], warps: vec![first; if hands_registers(prog) { prog.warps as usize } else { 0 }] }
+        Registers {
+            free: [0; SCHEDULERS],
+            warps: vec![first; if hands_registers(prog) { prog.warps as usize } else { 0 }],
+        }
     }
 }
 
