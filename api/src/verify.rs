@@ -425,25 +425,22 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
         Outcome::Violated => 3,
     };
     let variants = subject.imported.as_mut().map(|i| std::mem::take(&mut i.variants)).unwrap_or_default();
-    let mut worst: Option<(Verdict, Program)> = None;
+    let (mut worst, mut steps): (Option<(Verdict, Program)>, _) = (None, 0);
     for p in variants {
-        let mut v = warpline_verify::verify(&p, rules, options);
-        let known = worst.as_ref().map_or(0, |(w, _)| w.steps);
+        let v = warpline_verify::verify(&p, rules, options);
+        steps += v.steps;
         // Of equal verdicts, the one of the outcome under which the kernel does most.
         if worst.as_ref().is_none_or(|(w, _)| (rank(&v), v.steps) > (rank(w), w.steps)) {
-            worst = Some((v.clone(), p));
-        }
-        v.steps += known;
-        if let Some((w, _)) = &mut worst {
-            w.steps = v.steps;
+            worst = Some((v, p));
         }
         if worst.as_ref().is_some_and(|(w, _)| rank(w) == 3) {
             break;
         }
     }
     match worst {
-        Some((v, p)) => {
+        Some((mut v, p)) => {
             subject.replace_symbolic(p);
+            v.steps = steps;
             v
         }
         None => {

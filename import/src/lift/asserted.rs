@@ -1,8 +1,8 @@
 //! Assertions over the arguments.
 //!
 //! A failed assertion is not reached. So where every launch reaches the assertion, its condition holds in every launch.
-//! Where only launches with certain conditions reach it, such as those in which a CTA has a tile, the program does nothing
-//! in launches in which these conditions hold and the assertion does not:
+//! An assertion may be reached only under conditions, such as that a CTA has a tile. Then the program does nothing in
+//! launches in which these conditions hold and the assertion does not:
 //!
 //! ```text
 //!   if tiles > 0:            if tiles > 0:
@@ -11,7 +11,7 @@
 //!                            if tiles > 0: ..
 //! ```
 
-use crate::symbolic::{Atom, Term};
+use crate::symbolic::{Atom, NO_LOOP, Term};
 
 use super::merge::{Merged, MergedKind, Set};
 use super::shared::Shared;
@@ -53,7 +53,7 @@ impl Walk<'_, '_> {
             self.facts = facts;
             return;
         }
-        let of_launch = |a| matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Counter(u32::MAX));
+        let of_launch = |a| matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Counter(NO_LOOP));
         let by_launch = |t: &Term| !self.s.arena.mentions(*t, |a| !of_launch(a)) && !self.s.arena.reads_words(*t);
         // Other CTAs of the cluster say the same of their own place.
         if self.dry > 0 || self.s.rank > 0 || !self.path.iter().all(by_launch) {

@@ -8,8 +8,18 @@ use super::values::bytes_of;
 use super::walk::Walk;
 
 impl Walk<'_, '_> {
-    /// Whether a branch that is followed, or what other threads read, depends on the result of an instruction.
-    fn orders(&self, i: &Inst) -> bool {
+    /// Whether a branch that is followed, or what other threads read, depends on the result of an instruction. All warps
+    /// get one answer.
+    fn orders(&mut self, at: usize, i: &Inst) -> bool {
+        if let Some(known) = self.s.orders.get(&at) {
+            return *known;
+        }
+        let found = self.found_to_order(i);
+        self.s.orders.insert(at, found);
+        found
+    }
+
+    fn found_to_order(&self, i: &Inst) -> bool {
         let code = &self.s.entry.code;
         let mut known = vec![false; self.s.need.len()];
         writes(i, &mut |r| known[r as usize] = true);
@@ -44,7 +54,7 @@ impl Walk<'_, '_> {
     pub(super) fn atomic(&mut self, at: usize, i: &Inst, n: usize) -> Result<(), Error> {
         let mut decides = false;
         writes(i, &mut |r| decides |= self.s.need[r as usize]);
-        let orders = decides && n > 0 && self.orders(i);
+        let orders = decides && n > 0 && self.orders(at, i);
         if decides && n > 0 && self.s.timing.is_some() {
             let message = format!("the result of `{}` decides operations or addresses", i.name());
             return Err(self.s.error(i, message, "an atomic access whose result is data"));

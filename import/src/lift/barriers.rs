@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::symbolic::{Arena, Term};
+use crate::symbolic::{Arena, Atom, Term};
 
 use super::merge::{Merged, MergedKind, each_op};
 use super::shared::Shared;
@@ -77,7 +77,7 @@ pub(super) fn arrays(counts: &BTreeMap<i64, u32>, uses: &[Vec<i64>]) -> Result<V
 
 /// A turn of a loop.
 fn turn(s: &mut Shared<'_>, h: u32, body: &[Merged], i: i64) -> Vec<Merged> {
-    let (counter, i) = (s.arena.atom(crate::symbolic::Atom::Counter(h)), s.arena.int(i));
+    let (counter, i) = (s.arena.atom(Atom::Counter(h)), s.arena.int(i));
     let with = FxHashMap::from_iter([(counter, i)]);
     let mut memo = FxHashMap::default();
     let mut at = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);

@@ -233,17 +233,16 @@ pub(super) fn program(
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
     let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(original(*t)))).collect();
     let mut related = super::related::related(&mut s.arena, &names, &stands_for);
+    let line_of = |at: usize| s.entry.code[at.min(s.entry.code.len() - 1)].line;
     // Not every number of iterations belongs to a launch.
-    if let Some(at) = s.skips {
-        let line = s.entry.code[at.min(s.entry.code.len() - 1)].line;
+    if let Some(line) = s.skips.map(line_of) {
         related = Some(format!("how often a condition of a loop holds, at line {line}, depends on arguments"));
     }
     // One word that several readers could take for two.
     if let Some(line) = uniform.filter(|_| super::uniform::words(&s.arena, names.order.iter().map(|(t, _)| *t)) > 1) {
         related = Some(format!("data that decide at line {line} are taken to be the same in each iteration"));
     }
-    if let Some(at) = taken.filter(|_| way.accesses == Accesses::Done) {
-        let line = s.entry.code[at.min(s.entry.code.len() - 1)].line;
+    if let Some(line) = taken.filter(|_| way.accesses == Accesses::Done).map(line_of) {
         related = Some(format!("accesses behind conditions, such as at line {line}, are taken to happen always"));
     }
     if let Some(line) = s.unknown_at.filter(|_| s.unknown == Unknown::Anywhere) {

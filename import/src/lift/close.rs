@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::BlockId;
 use crate::ptx::{Error, Reg};
-use crate::symbolic::{Atom, Node as TermNode, Op, Term};
+use crate::symbolic::{Atom, NO_LOOP, Node as TermNode, Op, Term};
 
 use super::exits::{Exit, Left};
 use super::loops::Solved;
@@ -61,7 +61,6 @@ impl Walk<'_, '_> {
     /// The number of iterations before a loop takes one of its exits.
     fn count(&mut self, header: u32, exit: &Exit, acts: bool) -> Result<Term, Error> {
         let inst = self.inst(exit.at);
-        let counter = self.s.arena.atom(Atom::Counter(header));
         let stays = match self.goes_on(header, exit.stay) {
             Some(q) => q,
             None if self.opaque(exit.stay) => {
@@ -74,7 +73,7 @@ impl Walk<'_, '_> {
                 if self.s.arena.reads_memory(exit.stay) {
                     self.s.assume(inst.line, "a loop that a value in memory ends is left at some time");
                 }
-                self.trips(counter, exit.stay)
+                self.trips(header, exit.stay)
             }
         };
         let stays = self.s.arena.under(stays, &self.facts);
@@ -94,20 +93,15 @@ impl Walk<'_, '_> {
     }
 
     /// The trip count of a loop. Loops with equal conditions over their index have the same count.
-    fn trips(&mut self, counter: Term, stay: Term) -> Term {
-        let any = self.s.arena.atom(Atom::Counter(u32::MAX));
-        let same = FxHashMap::from_iter([(counter, any)]);
-        let stay = self.s.arena.replace(stay, &same, &mut FxHashMap::default());
+    fn trips(&mut self, header: u32, stay: Term) -> Term {
+        let arena = &mut self.s.arena;
+        let stay = arena.of_no_loop(stay, header);
         // The size of a grid can leave one more turn, or none.
-        let mut at = |i: i64| {
-            let i = self.s.arena.int(i);
-            self.s.arena.replace(stay, &FxHashMap::from_iter([(any, i)]), &mut FxHashMap::default())
-        };
-        let (first, second) = (at(0), at(1));
-        if self.s.arena.range(second) == (0, 0) && !self.s.arena.mentions(first, |a| a == Atom::Counter(u32::MAX)) {
+        let (first, second) = (arena.at_number(stay, 0), arena.at_number(stay, 1));
+        if arena.range(second) == (0, 0) && !arena.mentions(first, |a| a == Atom::Counter(NO_LOOP)) {
             return first;
         }
-        self.s.arena.op(Op::Trips, &[stay])
+        arena.op(Op::Trips, &[stay])
     }
 
     /// The number of iterations for which a condition over the iteration holds. Of two conditions that must both hold,
@@ -120,8 +114,7 @@ impl Walk<'_, '_> {
         if self.opaque(stay) {
             return None;
         }
-        let counter = self.s.arena.atom(Atom::Counter(header));
-        let each = |s: &mut Self, t: Term| s.goes_on(header, t).unwrap_or_else(|| s.trips(counter, t));
+        let each = |s: &mut Self, t: Term| s.goes_on(header, t).unwrap_or_else(|| s.trips(header, t));
         let (x, y) = (each(self, args[0]), each(self, args[1]));
         Some(self.s.arena.op(Op::Min, &[x, y]))
     }

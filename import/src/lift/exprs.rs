@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::{Binary, Expr, ParamId, Unary, VarId};
 
-use crate::symbolic::{Arena, Atom, Node, Op, Term, WORDS};
+use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term, WORDS};
 
 /// Names and numbers of what expressions read.
 #[derive(Debug, Default)]
@@ -152,7 +152,7 @@ impl Names {
         match a.node(t) {
             Node::Op(Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either, _) | Node::Sum(..) | Node::Table(..) => false,
             Node::Op(Op::Trips | Op::HowOften, _) => !a.mentions(t, |x| match x {
-                Atom::Counter(h) => h != u32::MAX,
+                Atom::Counter(h) => h != NO_LOOP,
                 Atom::Opaque(_) | Atom::Carried(..) | Atom::Var(_) => true,
                 _ => false,
             }),

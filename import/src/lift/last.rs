@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::symbolic::{Arena, Atom, Node, Op, Term};
+use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term};
 
 use super::merge::{Merged, MergedKind, each_node};
 use super::shared::Shared;
@@ -36,14 +36,12 @@ fn in_loop(s: &mut Shared<'_>, h: u32, count: Term, body: Vec<Merged>) -> Vec<Me
     let mut stays = Vec::new();
     goes_on(&s.arena, count, 0, &mut stays);
     let i = s.arena.atom(Atom::Counter(h));
-    let any = s.arena.atom(Atom::Counter(u32::MAX));
     let in_all: Vec<Term> = stays.iter().filter(|(_, behind)| *behind == 0).map(|(y, _)| *y).collect();
-    let of_i = FxHashMap::from_iter([(any, i)]);
-    let in_all: Vec<Term> = in_all.into_iter().map(|y| s.arena.replace(y, &of_i, &mut FxHashMap::default())).collect();
+    let in_all: Vec<Term> = in_all.into_iter().map(|y| s.arena.at_iteration(y, NO_LOOP, i)).collect();
     // What holds in each iteration but the last one.
     for (y, behind) in &mut stays {
         let next = s.arena.plus(i, 1 - *behind);
-        *y = s.arena.replace(*y, &FxHashMap::from_iter([(any, next)]), &mut FxHashMap::default());
+        *y = s.arena.at_iteration(*y, NO_LOOP, next);
     }
     let found = conditions(&s.arena, &body, h);
     let last = s.arena.plus(count, -1);

@@ -190,10 +190,8 @@ impl Binder<'_> {
 
     /// The trip count, by evaluation: the condition reads only the index of the loop.
     fn trips(&mut self, stays: Term) -> Option<i64> {
-        let index = self.arena.atom(Atom::Counter(u32::MAX));
         for n in 0..MOST_TRIPS {
-            let i = self.arena.int(n);
-            let now = self.arena.replace(stays, &FxHashMap::from_iter([(index, i)]), &mut FxHashMap::default());
+            let now = self.arena.at_number(stays, n);
             if self.arena.constant(now)? == 0 {
                 return Some(n);
             }
@@ -204,11 +202,9 @@ impl Binder<'_> {
     /// How often a condition over the index of the loop holds in the first iterations, by evaluation.
     fn how_often(&mut self, holds: Term, iterations: Term) -> Option<i64> {
         let iterations = self.arena.constant(iterations).filter(|n| *n <= MOST_TRIPS)?;
-        let index = self.arena.atom(Atom::Counter(u32::MAX));
         let mut often = 0;
         for n in 0..iterations {
-            let i = self.arena.int(n);
-            let now = self.arena.replace(holds, &FxHashMap::from_iter([(index, i)]), &mut FxHashMap::default());
+            let now = self.arena.at_number(holds, n);
             often += (self.arena.constant(now)? != 0) as i64;
         }
         Some(often)

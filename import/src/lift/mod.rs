@@ -284,6 +284,7 @@ fn walked<'a>(
         natural: natural::registers(entry),
         unknown,
         unknown_at: None,
+        orders: BTreeMap::new(),
         ordered_at: None,
         of_one_launch: false,
         timing: launch.timed.then(|| launch.clone()),

@@ -1,7 +1,7 @@
 //! Divides the slots of objects in shared and tensor memory into pieces.
 //!
-//! A piece is a set of bytes that each write covers or leaves. Where a slot has too many pieces, the stores of a warp that
-//! follow each other without synchronization count as one write: what is ordered with one of them is ordered with all.
+//! A piece is a set of bytes that each write covers or leaves. Where a slot has too many pieces, several stores of a warp
+//! count as one write, if there is no synchronization between them. What is ordered with one of them is ordered with all.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -112,11 +112,9 @@ impl Launch<'_> {
             }
             Node::Op(Op::Load, _) => VALUES[self.next(VALUES.len() as u64) as usize],
             Node::Op(Op::Trips, args) => {
-                let any = a.atom(Atom::Counter(u32::MAX));
                 let mut n = 0;
                 loop {
-                    let i = a.int(n);
-                    let stay = a.replace(args[0], &FxHashMap::from_iter([(any, i)]), &mut FxHashMap::default());
+                    let stay = a.at_number(args[0], n);
                     if self.value(a, stay)? == 0 {
                         break n;
                     }
@@ -131,11 +129,9 @@ impl Launch<'_> {
                 if iterations > LONGEST {
                     return None;
                 }
-                let any = a.atom(Atom::Counter(u32::MAX));
                 let mut often = 0;
                 for n in 0..iterations {
-                    let i = a.int(n);
-                    let now = a.replace(args[0], &FxHashMap::from_iter([(any, i)]), &mut FxHashMap::default());
+                    let now = a.at_number(args[0], n);
                     often += (self.value(a, now)? != 0) as i64;
                 }
                 often

@@ -1,8 +1,8 @@
 //! Shared memory as objects with slots, and the bytes of accesses as sets of pieces.
 //!
 //! Intervals of addresses that overlap form one object. The size of its slots is the greatest common divisor of its
-//! ring strides. Bytes of a slot that no write separates form one piece: a read of a byte of a piece races with the same
-//! writes as a read of the whole piece.
+//! ring strides. Bytes of a slot that no write separates form one piece. A read of a byte of a piece races with the same
+//! writes as a read of all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,15 +59,15 @@ fn bounds(a: &Arena, t: Term, length: u32) -> Option<(i64, i64)> {
     (low >= 0 && high < 1 << 20).then_some((low, high + length as i64))
 }
 
-/// The parts of constant addresses in one object.
-fn in_one(object: usize, r: &Region, from: i64, to: i64) -> Vec<Part> {
+/// The bytes `from..to` of an object, cut where slots begin; `ring` is added to each slot.
+fn cut((object, r): (usize, &Region), (from, to): (i64, i64), ring: &[(Term, i64)]) -> Vec<Part> {
     let mut out = Vec::new();
-    let mut at = from - r.base;
-    while at < to - r.base {
+    let (mut at, end) = (from - r.base, to - r.base);
+    while at < end {
         let slot = at.div_euclid(r.slot);
-        let stop = (to - r.base).min((slot + 1) * r.slot);
+        let stop = end.min((slot + 1) * r.slot);
         let (from, to) = ((at - slot * r.slot) as u32, (stop - slot * r.slot) as u32);
-        out.push(Part { object, slot, ring: Vec::new(), from, to });
+        out.push(Part { object, slot, ring: ring.to_vec(), from, to });
         at = stop;
     }
     out
@@ -169,7 +169,8 @@ impl Regions {
         if parts.is_empty() && k + i64::from(length) > r.end {
             let inside = |(_, r): &(usize, &Region)| r.base < k + i64::from(length) && k < r.end;
             let each = self.list.iter().enumerate().filter(inside);
-            return each.flat_map(|(n, r)| in_one(n, r, k.max(r.base), (k + i64::from(length)).min(r.end))).collect();
+            let bytes = |r: &Region| (k.max(r.base), (k + i64::from(length)).min(r.end));
+            return each.flat_map(|(n, r)| cut((n, r), bytes(r), &[])).collect();
         }
         let inside = inside(a, t, r.slot).and_then(|all| all.first().copied()).unwrap_or(0);
         parts_of(a, (object, r), (t, length), inside)
@@ -293,15 +294,6 @@ fn parts_of(a: &Arena, (object, r): (usize, &Region), (t, length): (Term, u32), 
     let (k, parts) = a.parts(t);
     let ring = parts.iter().map(|(t, c)| (*t, slots_of(*c, r.slot).0));
     let ring: Vec<(Term, i64)> = ring.filter(|(_, slots)| *slots != 0).collect();
-    let mut out = Vec::new();
-    let at = k - r.base + inside;
-    let (mut at, end) = (at, at + length as i64);
-    while at < end {
-        let slot = at.div_euclid(r.slot);
-        let stop = end.min((slot + 1) * r.slot);
-        let (from, to) = ((at - slot * r.slot) as u32, (stop - slot * r.slot) as u32);
-        out.push(Part { object, slot, ring: ring.clone(), from, to });
-        at = stop;
-    }
-    out
+    let from = k + inside;
+    cut((object, r), (from, from + i64::from(length)), &ring)
 }

@@ -35,6 +35,8 @@ pub struct Shared<'a> {
     pub(super) unknown_at: Option<u32>,
     /// Whether accesses are those of the launch of [`super::possible::at_size`].
     pub(super) of_one_launch: bool,
+    /// Whether the result of each atomic access may order threads, by instruction.
+    pub(super) orders: std::collections::BTreeMap<usize, bool>,
     /// Line of the first atomic access whose result decides operations, so that it may order threads.
     pub(super) ordered_at: Option<u32>,
     /// The launch, where the program is for a run.

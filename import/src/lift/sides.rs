@@ -1,5 +1,5 @@
-//! Branches whose sides do the same, such as the tile inside of a matrix and the one at its edge, which differ in the rows
-//! that they store in global memory. The condition decides nothing then.
+//! Branches whose sides do the same. A tile inside of a matrix and one at its edge may differ only in the rows that they
+//! store in global memory. The condition decides nothing then.
 
 use super::merge::{Merged, MergedKind};
 use super::tree::Effect;

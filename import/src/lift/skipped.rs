@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::symbolic::{Atom, Op, Term};
+use crate::symbolic::{Atom, NO_LOOP, Op, Term};
 
 use super::data::each_set;
 use super::merge::{Merged, MergedKind, Set, each_term};
@@ -176,9 +176,9 @@ fn kept(
     };
     let by_number = s.arena.mentions(*c, |x| x == Atom::Counter(h));
     let other =
-        |x| matches!(x, Atom::Var(_) | Atom::Opaque(_)) || matches!(x, Atom::Counter(g) if g != h && g != u32::MAX);
+        |x| matches!(x, Atom::Var(_) | Atom::Opaque(_)) || matches!(x, Atom::Counter(g) if g != h && g != NO_LOOP);
     let memory = s.arena.reads_memory(*c);
-    let nested = s.arena.mentions(*c, |x| x == Atom::Counter(u32::MAX));
+    let nested = s.arena.mentions(*c, |x| x == Atom::Counter(NO_LOOP));
     if !by_number || !memory && (!by_launch || nested) || s.arena.mentions(*c, other) || s.arena.mentions(count, other)
     {
         return None;
@@ -199,32 +199,25 @@ fn kept(
         return None;
     }
     let holds = if std::ptr::eq(done, a) { *c } else { s.arena.not(*c) };
+    let holds = s.arena.of_no_loop(holds, h);
     let count = if memory {
-        number_of(s, h, holds, count)
+        number_of(s, holds, count)
     } else {
         s.skips.get_or_insert(first.at);
-        how_often(s, h, holds, count)
+        s.arena.op(Op::HowOften, &[holds, count])
     };
     Some(Kept { before, count, body: all })
 }
 
-/// The number of iterations for which a condition holds: a word of memory that the condition and the count name.
-fn number_of(s: &mut Shared<'_>, h: u32, holds: Term, count: Term) -> Term {
-    let (counter, any) = (s.arena.atom(Atom::Counter(h)), s.arena.atom(Atom::Counter(u32::MAX)));
-    let holds = s.arena.replace(holds, &FxHashMap::from_iter([(counter, any)]), &mut FxHashMap::default());
+/// The number of iterations for which a word lets a condition hold: a word of memory that the condition and the count name.
+fn number_of(s: &mut Shared<'_>, holds: Term, count: Term) -> Term {
+    let any = s.arena.atom(Atom::Counter(NO_LOOP));
     let further = s.arena.sub(count, any);
     let further = s.arena.plus(further, -1);
     let further = s.arena.ge(further);
     let both = s.arena.op(Op::Both, &[holds, further]);
     let address = s.arena.plus(both, KEPT);
     s.arena.op(Op::Load, &[address])
-}
-
-/// The number of iterations for which a condition over the launch holds.
-fn how_often(s: &mut Shared<'_>, h: u32, holds: Term, count: Term) -> Term {
-    let (counter, any) = (s.arena.atom(Atom::Counter(h)), s.arena.atom(Atom::Counter(u32::MAX)));
-    let holds = s.arena.replace(holds, &FxHashMap::from_iter([(counter, any)]), &mut FxHashMap::default());
-    s.arena.op(Op::HowOften, &[holds, count])
 }
 
 /// Whether an iteration that is left out leaves no trace, however often it is made between others. The others set what it

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
+use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Place, Term};
 
 use super::exprs::Names;
 use super::merge::{Merged, MergedKind, each_node};
@@ -52,7 +52,7 @@ impl Trend {
 struct Split {
     /// The trip count of the loops.
     count: Term,
-    /// The comparison as a condition reads it, of the iteration `Counter(u32::MAX)`.
+    /// The comparison as a condition reads it, of the iteration `Counter(NO_LOOP)`.
     comparison: Term,
     /// What falls with the iteration: the first loop makes the iterations in which it is not negative.
     falls: Term,
@@ -150,10 +150,7 @@ fn comparison(s: &mut Shared<'_>, t: Term, h: u32, count: Term, bases: &[Term]) 
     }
     let x = as_extremes(&mut s.arena, args[0]);
     let trend = trend(&s.arena, x, h)?;
-    let any = s.arena.atom(Atom::Counter(u32::MAX));
-    let with = FxHashMap::from_iter([(counter, any)]);
-    let of_any = |s: &mut Shared<'_>, t: Term| s.arena.replace(t, &with, &mut FxHashMap::default());
-    let (comparison, x) = (of_any(s, t), of_any(s, x));
+    let (comparison, x) = (s.arena.of_no_loop(t, h), s.arena.of_no_loop(x, h));
     let (one, zero) = (s.arena.int(1), s.arena.int(0));
     let minus = s.arena.scale(x, -1);
     let exact = (op == Op::Eq && is_strict(&s.arena, x)).then(|| if trend == Trend::Falls { x } else { minus });
@@ -170,9 +167,9 @@ fn comparison(s: &mut Shared<'_>, t: Term, h: u32, count: Term, bases: &[Term]) 
     Some(Split { count, comparison, falls, sides, exact })
 }
 
-/// Whether a term over the iteration `Counter(u32::MAX)` changes by a constant in each.
+/// Whether a term over the iteration `Counter(NO_LOOP)` changes by a constant in each.
 fn is_strict(a: &Arena, x: Term) -> bool {
-    let counter = |x: Atom| x == Atom::Counter(u32::MAX);
+    let counter = |x: Atom| x == Atom::Counter(NO_LOOP);
     let own = |t: Term| matches!(a.node(t), Node::Atom(x) if counter(*x));
     let (_, parts) = a.parts(x);
     parts.iter().any(|(t, _)| own(*t)) && parts.iter().all(|(t, _)| own(*t) || !a.mentions(*t, counter))
@@ -336,10 +333,8 @@ fn halves(s: &mut Shared<'_>, list: Vec<Merged>, split: &Split, counts: Counts) 
 /// The body of a loop where the comparison is `side` and the iteration is `iteration`.
 fn part_of(s: &mut Shared<'_>, body: &[Merged], split: &Split, h: u32, side: Term, iteration: Term) -> Vec<Merged> {
     let counter = s.arena.atom(Atom::Counter(h));
-    let any = s.arena.atom(Atom::Counter(u32::MAX));
-    let of_loop = FxHashMap::from_iter([(any, counter)]);
-    let comparison = s.arena.replace(split.comparison, &of_loop, &mut FxHashMap::default());
-    let side = s.arena.replace(side, &of_loop, &mut FxHashMap::default());
+    let comparison = s.arena.at_iteration(split.comparison, NO_LOOP, counter);
+    let side = s.arena.at_iteration(side, NO_LOOP, counter);
     let decided = FxHashMap::from_iter([(comparison, side)]);
     let moved = FxHashMap::from_iter([(counter, iteration)]);
     let (mut memo, mut second) = (FxHashMap::default(), FxHashMap::default());

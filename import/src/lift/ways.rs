@@ -48,12 +48,14 @@ fn lift_with(
         result => result.map_err(|e| (e, None)),
     };
     let no_count = |e: &(Error, Option<Wanted>)| e.0.expected == super::emit::NO_TRIP_COUNT;
-    let split = |way: Way| Way { split: true, ..way };
+    // Where a comparison sets no trip count: the ways that make loops of their own for it.
+    let otherwise = |way: Way| {
+        let skips = Way { skips: true, ..way };
+        let split = |way: Way| Way { split: true, ..way };
+        again(split(way)).or_else(|_| again(skips)).or_else(|_| again(split(skips)))
+    };
     let second = match first {
-        Err(e) if !launch.timed && no_count(&e) => {
-            let skips = Way { skips: true, ..Way::default() };
-            again(split(Way::default())).or_else(|_| again(skips)).or_else(|_| again(split(skips))).map_err(|_| e)
-        }
+        Err(e) if !launch.timed && no_count(&e) => otherwise(Way::default()).map_err(|_| e),
         result => result,
     };
     match second {
@@ -61,10 +63,7 @@ fn lift_with(
             let with = |accesses| {
                 let way = Way { accesses, ..Way::default() };
                 match again(way) {
-                    Err(e) if no_count(&e) => {
-                        let skips = Way { skips: true, ..way };
-                        again(split(way)).or_else(|_| again(skips)).or_else(|_| again(split(skips))).map_err(|_| e)
-                    }
+                    Err(e) if no_count(&e) => otherwise(way).map_err(|_| e),
                     result => result,
                 }
             };

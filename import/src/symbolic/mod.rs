@@ -9,6 +9,7 @@ mod boolean;
 mod numbers;
 mod points;
 mod range;
+mod reads;
 mod signs;
 mod table;
 
@@ -18,6 +19,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 pub use boolean::Facts;
+pub use reads::NO_LOOP;
 
 /// Number of a term in its arena.
 pub type Term = u32;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::lcm;
 
-use super::{Arena, Atom, Node, Op, Term};
+use super::{Arena, Atom, Node, Term};
 
 /// The largest number of combinations.
 const MOST: usize = 4096;
@@ -13,16 +13,6 @@ const MOST: usize = 4096;
 const FEW: i64 = 64;
 
 impl Arena {
-    /// Whether a term reads a word of memory.
-    pub fn reads_memory(&self, t: Term) -> bool {
-        match self.node(t) {
-            Node::Const(_) | Node::Atom(_) => false,
-            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.reads_memory(*x)),
-            Node::Op(op, args) => *op == Op::Load || args.iter().any(|x| self.reads_memory(*x)),
-            Node::Table(i, ..) => self.reads_memory(*i),
-        }
-    }
-
     /// Computes the values of a term of which bounds say little. In such a term, operators combine several parts, or a
     /// counter stands beside a sequence of it.
     pub fn note_points(&mut self, t: Term) {

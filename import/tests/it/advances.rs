@@ -37,6 +37,17 @@ $JOIN:
     mov.b32 %r13, %r25;
 ";
 
+/// The next step `%r17`, its slot `%r15` and its phase `%r16`; `%p10` holds if there is one.
+const NEXT: &str = "\
+    add.s32 %r15, %r15, 1;
+    setp.eq.s32 %p9, %r15, 3;
+    selp.b32 %r15, 0, %r15, %p9;
+    selp.u32 %r20, 1, 0, %p9;
+    xor.b32 %r16, %r16, %r20;
+    add.s32 %r17, %r17, 1;
+    setp.lt.s32 %p10, %r17, %r10;
+";
+
 /// The text of a kernel: `%r11` tiles of `%r10` steps.
 fn kernel(form: &Form<'_>) -> String {
     let advance = |join: &str| ADVANCE.replace("$JOIN", join).replace("SECOND", form.second_flip);
@@ -92,14 +103,7 @@ $P_WAIT:
     shl.b32 %r19, %r15, 10;
     add.s32 %r19, %r19, %r2;
     cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%r19], [k_param_0, {{%r9, %r9}}], [%r18];
-    add.s32 %r15, %r15, 1;
-    setp.eq.s32 %p9, %r15, 3;
-    selp.b32 %r15, 0, %r15, %p9;
-    selp.u32 %r20, 1, 0, %p9;
-    xor.b32 %r16, %r16, %r20;
-    add.s32 %r17, %r17, 1;
-    setp.lt.s32 %p10, %r17, %r10;
-    @%p10 bra $P_STEP;
+{NEXT}    @%p10 bra $P_STEP;
 $P_NEXT:
 {}    add.s32 %r14, %r14, 1;
     setp.lt.s32 %p11, %r14, %r11;
@@ -123,14 +127,7 @@ $C_WAIT:
     add.s32 %r19, %r19, %r2;
     add.s32 %r19, %r19, %r40;
     ld.shared.b32 %r30, [%r19];
-{}    add.s32 %r15, %r15, 1;
-    setp.eq.s32 %p9, %r15, 3;
-    selp.b32 %r15, 0, %r15, %p9;
-    selp.u32 %r20, 1, 0, %p9;
-    xor.b32 %r16, %r16, %r20;
-    add.s32 %r17, %r17, 1;
-    setp.lt.s32 %p10, %r17, %r10;
-    @%p10 bra $C_STEP;
+{}{NEXT}    @%p10 bra $C_STEP;
 {}{}    add.s32 %r14, %r14, 1;
     setp.lt.s32 %p11, %r14, %r11;
     @%p11 bra $C_TILE;
@@ -188,7 +185,7 @@ fn a_phase_that_is_flipped_wrongly_is_no_counter() {
     assert!(verdict(&wrong).starts_with("violated"));
 }
 
-/// Each step releases the slot of the step before it, and code behind the loop the slot of the last one:
+/// Each step releases the slot of the step before it. Code behind the loop releases the slot of the last one:
 /// `(slot + n - min(n, 1)) % 3`.
 const RELEASE_BEFORE: &str = "\
     setp.lt.s32 %p12, %r17, 1;

@@ -46,6 +46,20 @@ fn a_condition_over_the_launch_decides_which_iterations_do_something() {
     }
 }
 
+/// A loop with two exits: behind the last iteration, and where a word of memory says so.
+#[test]
+fn two_roles_leave_a_loop_by_the_same_word() {
+    let leave = |word: u32| {
+        format!(
+            "\tmul.wide.s32 %rd3, %r15, 4;\n\tadd.s64 %rd4, %rd1, %rd3;\n\tld.global.nc.b32 %r16, [%rd4];\n\
+             \tsetp.eq.s32 %p7, %r16, {word};\n\t@%p7 bra $E;\n\tsetp.ne.s32 %p2, %r1, %r1;\n"
+        )
+    };
+    assert_eq!(ring([&leave(0), &leave(0)], ARRIVE), "proved\t");
+    let found = ring([&leave(0), &leave(1)], ARRIVE);
+    assert!(!found.starts_with("proved"), "{found}");
+}
+
 /// Both sides of a branch do the same in shared memory. Where a size cuts the last tile off, they differ in global memory.
 #[test]
 fn a_branch_whose_sides_do_the_same_decides_nothing() {

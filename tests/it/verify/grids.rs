@@ -23,23 +23,28 @@ fn a_search_decides_no_trip_count_with_another_grid() {
     assert_eq!(verify(&[&file, "--machine", "h200"]).json["verdict"], "violated");
 }
 
-/// A kernel whose trip count also sets the grid.
-const GROWS: &str = "kernel t(tiles = 6)
+/// A kernel that hands blocks of a row of CTAs from one warp to another; the grid and the loop are given.
+const ROWS: &str = "kernel t(tiles = 6)
   grid GRID   warps 2
   global A: f16[64 * 64, 16 * (tiles + 64)]
   shared a: f16[64, 16]
   role load = warp 0
   role use = warp 1
   all:
-    for i in 0..tiles:
+    for i in 0..BOUND:
       load: load A[cta.m, i] -> a
       barrier
       use: lds a : A[cta.m, i] -> r
       if GUARD: barrier
 ";
 
+pub(super) fn rows(grid: &str, bound: &str, guard: &str) -> super::Verdict {
+    kernel("h200", &ROWS.replace("GRID", grid).replace("BOUND", bound).replace("GUARD", guard))
+}
+
+/// One whose trip count also sets the grid.
 fn grows(grid: &str, guard: &str) -> super::Verdict {
-    kernel("h200", &GROWS.replace("GRID", grid).replace("GUARD", guard))
+    rows(grid, "tiles", guard)
 }
 
 #[test]

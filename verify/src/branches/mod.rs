@@ -1,7 +1,7 @@
 //! Conditions that decide nothing: lemma 20.
 //!
-//! A condition is settled if the conditions on every way to it imply or exclude it (`if job >= jobs` in `for job in
-//! 0..jobs`), or if both branches make the same steps. An agent then goes on without it. What the verifier sees is the
+//! A condition is settled if the conditions on every way to it imply or exclude it, as `if job >= jobs` in `for job in
+//! 0..jobs`. It is also settled if both branches make the same steps. An agent then goes on without it. What the verifier sees is the
 //! same kernel with fewer decisions, so fewer regions, cells and states.
 
 mod equal;

@@ -217,7 +217,7 @@ pub(crate) fn period_of_line(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proo
     found.map_err(|failed| failed.why)
 }
 
-/// How many of the trip counts of [`LONG`] are tried where states recur up to a rotation: from the third round of a ring on,
+/// How many of the trip counts of [`LONG`] are tried where states recur up to a rotation. From the third round of a ring on,
 /// each of its slots has the accesses that it always has.
 fn rotated_lengths(prog: &Program) -> usize {
     let slots = prog.mbars.iter().map(|b| i64::from(b.stages)).max().unwrap_or(1);

@@ -127,8 +127,8 @@ fn more_lines(run: &ClassRun<'_>, at: AtTurns<'_>, lines: &mut Vec<Option<Proof>
 /// Periods that are searched again for each doubling of the steps.
 const SHORT_PERIOD: i64 = 2;
 
-/// The lines up to `last` in parts, each up to a number: a part that is searched, or the first line of a period whose results
-/// are tried for its lines. With more steps, an outer iteration goes through a ring faster, and fewer of them are base cases.
+/// The lines up to `last` in parts, each up to a number. A part is searched, or has the first line of a period whose results
+/// are tried for it. With more steps, an outer iteration goes through a ring faster, and fewer of them are base cases.
 fn parts(last: i64, period: i64) -> Vec<(i64, Option<i64>)> {
     let mut list = vec![(last.min(2 * period), None)];
     let mut from = 2 * period;

@@ -47,9 +47,7 @@ impl Registers {
             warps: vec![first; if hands_registers(prog) { prog.warps as usize } else { 0 }],
         }
     }
-}
 
-impl Registers {
     /// Free registers, of all lanes, that a warp can get.
     pub(in crate::protocol) fn free_for(&self, warp: u32) -> i64 {
         self.free[warp as usize % SCHEDULERS]

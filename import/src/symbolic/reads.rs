@@ -1,0 +1,39 @@
+//! What terms read: memory, and the iteration of a loop.
+
+use rustc_hash::FxHashMap;
+
+use super::{Arena, Atom, Node, Op, Term};
+
+/// The header of the counter that belongs to no loop. Conditions of trip counts are over it, so that loops with equal
+/// conditions have equal counts.
+pub const NO_LOOP: u32 = u32::MAX;
+
+impl Arena {
+    /// Whether a term reads a word of memory.
+    pub fn reads_memory(&self, t: Term) -> bool {
+        match self.node(t) {
+            Node::Const(_) | Node::Atom(_) => false,
+            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.reads_memory(*x)),
+            Node::Op(op, args) => *op == Op::Load || args.iter().any(|x| self.reads_memory(*x)),
+            Node::Table(i, ..) => self.reads_memory(*i),
+        }
+    }
+
+    /// A term of which the iteration of a loop is another one.
+    pub fn at_iteration(&mut self, t: Term, header: u32, iteration: Term) -> Term {
+        let counter = self.atom(Atom::Counter(header));
+        self.replace(t, &FxHashMap::from_iter([(counter, iteration)]), &mut FxHashMap::default())
+    }
+
+    /// A term over the iteration of a loop, as one over the counter that belongs to no loop.
+    pub fn of_no_loop(&mut self, t: Term, header: u32) -> Term {
+        let any = self.atom(Atom::Counter(NO_LOOP));
+        self.at_iteration(t, header, any)
+    }
+
+    /// A term over the counter that belongs to no loop, in the iteration of this number.
+    pub fn at_number(&mut self, t: Term, n: i64) -> Term {
+        let n = self.int(n);
+        self.at_iteration(t, NO_LOOP, n)
+    }
+}
