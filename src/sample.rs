@@ -103,6 +103,7 @@ pub(crate) fn ran(name: &str) -> Simulation {
         dram_write_bytes: 5e5,
         events: 12345,
         ctas_simulated: 1,
+        pace_change: None,
         roles: vec![role("loader"), role("compute")],
         uses: vec![Utilization { resource: "tensor pipe".into(), fraction: 0.5 }],
         bottleneck: "the tensor pipe, in use half of the time".into(),

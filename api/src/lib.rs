@@ -132,9 +132,9 @@ pub use explain::{Meaning, Rule, explain_page, meaning};
 pub use files::{files_below, short_path};
 pub use load::{
     BuiltinScenario, CompiledKernel, Expectation, Imported, MachineFile, Second, Subject, beside_name,
-    builtin_scenarios, describe, finding_label, finding_message, formatted, hint, is_ptx, kernel_text, lifted, load,
-    load_on, load_second, load_text, machine_file, machine_named, machine_names, parse_argument, parse_grid, read,
-    set_machine, short_name, titles, waiting_message,
+    builtin_scenarios, collected, describe, finding_label, finding_message, formatted, hint, is_ptx, kernel_text,
+    lifted, load, load_on, load_second, load_text, machine_file, machine_named, machine_names, parse_argument,
+    parse_grid, read, readable_name, set_machine, short_name, titles, waiting_message,
 };
 pub use measured::{Interval, Traits, Uncertainty, uncertainty};
 pub use output::{create_all, replace_file};

@@ -108,6 +108,8 @@ pub fn record(subject: &Subject) -> Result<Recording, Error> {
     let Some(mut timeline) = simulation.report.timeline.take() else {
         return Err(Error::new("the engine kept no record of the run"));
     };
+    let kernel = &simulation.subject.program.name;
+    timeline.title = timeline.title.replacen(kernel, &load::readable_name(kernel), 1);
     if timeline.title.is_empty() {
         timeline.title = format!("{} on {}", simulation.subject.name, simulation.subject.machine.name);
     }

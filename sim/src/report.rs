@@ -15,7 +15,7 @@ pub struct RunOptions {
     pub timeline: Option<usize>,
     /// Stop after this many events, with an outcome that says so.
     pub max_events: u64,
-    /// Skip repetitions of whole CTAs where the core's state recurs exactly.
+    /// Skip repetitions of whole CTAs: where the core's state recurs exactly, and in long runs of a steady pace.
     pub skip_repeats: bool,
     /// Whether all loaded data is in the second-level cache already (a benchmark that repeats its kernel on a small
     /// set).
@@ -355,8 +355,11 @@ pub struct Report {
     pub dram_write_bytes: f64,
     /// Number of events that the engine handled.
     pub events: u64,
-    /// CTAs simulated one by one; the rest of `ctas_of_core` repeats them exactly.
+    /// CTAs simulated one by one; the rest of `ctas_of_core` repeats them.
     pub ctas_simulated: i64,
+    /// `None` where the rest repeats them exactly. Where it goes on at the pace of the last wave, the relative difference
+    /// of the times of the last two waves, at most 0.005.
+    pub pace_change: Option<f64>,
     /// Time by role.
     pub roles: Vec<RoleTime>,
     /// Use of resources, largest first.

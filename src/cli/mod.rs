@@ -113,8 +113,8 @@ pub enum Command {
 /// The kernel and the launch of a compiled kernel (.ptx).
 #[derive(Clone, Debug, Default, Args)]
 pub struct LaunchArgs {
-    /// The kernel of a PTX file with several
-    #[arg(long, value_name = "NAME", help_heading = "Compiled kernels")]
+    /// The kernel of a PTX file with several: its name, a part of it that no other has, or its number
+    #[arg(long, value_name = "NAME|N", help_heading = "Compiled kernels")]
     pub entry: Option<String>,
 
     /// Threads of a block (128, 32x4x1), where the PTX gives none or a largest number
@@ -139,8 +139,9 @@ pub struct LaunchArgs {
     #[arg(long, value_name = "XxYxZ", value_parser = grid, help_heading = "Compiled kernels")]
     pub grid: Option<Three>,
 
-    /// The value of a parameter (5=4096) by its position, from 0; repeatable, the last value of a position counts
-    #[arg(long, value_name = "N=VALUE", value_parser = warpline_api::parse_argument, help_heading = "Compiled kernels")]
+    /// The value of a parameter (5=4096) by its position, from 0, or the value at a byte of a structure (5+8=4096);
+    /// repeatable, the last value of a place counts
+    #[arg(long, value_name = "N[+BYTE]=VALUE", value_parser = warpline_api::parse_argument, help_heading = "Compiled kernels")]
     pub arg: Vec<(u16, Argument)>,
 }
 
@@ -151,7 +152,7 @@ impl LaunchArgs {
             block: self.block.map(|b| b.0),
             cluster: self.cluster.map(|c| c.0),
             grid: self.grid.map(|g| g.0),
-            args: self.arg.iter().cloned().collect(),
+            args: warpline_api::collected(self.arg.iter().cloned()),
             ..Launch::default()
         };
         Request {
@@ -197,7 +198,8 @@ pub struct Input {
     #[arg(long, value_enum, value_name = "WHICH", default_value = "given", help_heading = "Input")]
     pub clock: Clock,
 
-    /// Simulate every CTA, even where the state of a core recurs exactly and the result is known
+    /// Simulate every CTA, even where the state of a core recurs exactly, and where a long run (a million events) goes on at
+    /// a steady pace
     #[arg(long, help_heading = "Input")]
     pub no_skip: bool,
 

@@ -9,7 +9,7 @@ use warpline_viz::web;
 use super::html::{code, escape, message, p, table};
 use super::source::link;
 use crate::show::{self, bytes, count, of, percent, plain, short};
-use warpline_api::{ClaimResult, Simulation, bank_conflicts, uncertainty};
+use warpline_api::{ClaimResult, Simulation, bank_conflicts, readable_name, uncertainty};
 
 /// The most statements listed where roles wait, and on the critical path.
 const STATEMENTS: usize = 12;
@@ -27,7 +27,8 @@ pub(super) fn head(simulation: &Simulation) -> String {
     let s = &simulation.subject;
     let note = s.note.as_deref().map_or(String::new(), |note| p(&sentence(note)));
     let values = s.program.params.iter().map(|(n, v)| format!("<span>{}</span> ", code(&format!("{n} = {v}"))));
-    let kernel = format!("{} ({}) on {}, {}", s.program.name, s.program.file, s.machine.name, s.machine.title);
+    let kernel =
+        format!("{} ({}) on {}, {}", readable_name(&s.program.name), s.program.file, s.machine.name, s.machine.title);
     format!("<p class=\"sub\">{}</p>\n{note}", escape(&kernel))
         + &format!("<p class=\"values\">{}</p>\n", values.collect::<String>())
 }

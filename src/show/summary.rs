@@ -9,6 +9,7 @@ use super::table::wrap;
 use crate::console::Paint;
 use warpline_api::Simulation;
 use warpline_api::Subject;
+use warpline_api::readable_name;
 use warpline_api::{Uncertainty, uncertainty};
 use warpline_sim::words::{bytes, count, of, percent, plain, short};
 use warpline_study::spread::{Effect, Spread};
@@ -26,7 +27,7 @@ pub(super) fn head(s: &Subject, paint: Paint) -> String {
     let p = &s.program;
     let title = s.title.as_ref().map_or(s.name.clone(), |t| format!("{}: {t}", s.name));
     let mut text = format!("{}\n\n", paint.head(&wrap(&title, WIDTH, 0)));
-    text += &field("Kernel", &format!("{} ({})", p.name, p.file));
+    text += &field("Kernel", &format!("{} ({})", readable_name(&p.name), p.file));
     text += &field("Machine", &machine(&s.machine));
     if let Some(sustained) = s.sustained.filter(|_| s.machine.vendor != Vendor::Paper) {
         text += &field("Clock", &sustained.to_string());
@@ -180,11 +181,15 @@ pub(super) fn basis(simulation: &Simulation, paint: Paint) -> String {
     }
     let mut engine = format!("{} handled", of(r.events as i64, "event"));
     if r.ctas_simulated < r.ctas_of_core {
-        engine += &format!(
-            "; {} of a core's {} CTAs simulated, the others repeat them exactly",
-            count(r.ctas_simulated),
-            count(r.ctas_of_core)
-        );
+        let others = match r.pace_change {
+            None => "the others repeat them exactly".to_string(),
+            Some(change) => {
+                let change = percent(change);
+                format!("the others are taken to go at their pace (the last two waves differ by {change} %; --no-skip)")
+            }
+        };
+        let (simulated, all) = (count(r.ctas_simulated), count(r.ctas_of_core));
+        engine += &format!("; {simulated} of a core's {all} CTAs simulated, {others}");
     }
     text + &format!("{}\n", paint.faint(&wrap(&format!("{engine}."), WIDTH, 0)))
 }

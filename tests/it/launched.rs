@@ -155,6 +155,36 @@ fn wrong_launches_are_errors() {
     assert!(said.status == Status::BadInput && said.err.contains("is not a multiple of the cluster"), "{}", said.err);
 }
 
+/// A parameter can be a structure: its values have places, in options, in a file and in a sweep.
+#[test]
+fn values_of_a_structure_have_places() {
+    let dir = TempDir::new();
+    let text = COPIES.replace(".param .u32 copies_param_1", ".param .align 4 .b8 copies_param_1[12]");
+    let file = dir.write("k.ptx", text.replace("[copies_param_1]", "[copies_param_1+8]"));
+    let said = warpline(&["run", &file, "--grid", "4x2"]);
+    assert!(said.err.contains("at byte 8") && said.err.contains("--arg 1+8=VALUE"), "{}", said.err);
+    let short = warpline(&["run", &file, "--grid", "4x2", "--arg", "1+8=4"]);
+    assert!(short.out.contains("arg1+8=4"), "{}{}", short.out, short.err);
+    let structure = |fields: &str| LAUNCH.replace(", 8, 0.5", &format!(r#", {{"fields": {fields}}}, 0.5"#));
+    let launch = dir.write("l.json", structure(r#"{"0": 1, "8": 16}"#));
+    let by_file = warpline(&["run", &file, "--launch", &launch]);
+    assert!(cycles(&by_file.out) > cycles(&short.out), "{}{}", by_file.out, by_file.err);
+    // An option stands above one value of the file.
+    let both = warpline(&["run", &file, "--launch", &launch, "--arg", "1+8=4"]);
+    assert!(both.out.contains("arg1=1 arg1+8=4") || both.out.contains("arg1+8=4 arg1=1"), "{}{}", both.out, both.err);
+    let sweep = warpline(&["sweep", &file, "--launch", &launch, "--vary", "arg1+8=2,4"]);
+    assert_eq!(sweep.status, Status::Holds, "{}", sweep.err);
+    for (fields, why) in
+        [(r#"{"12": 1}"#, "byte 12 is outside"), (r#"{"x": 1}"#, "by the byte"), (r#"{"8": null}"#, "by the byte")]
+    {
+        let launch = dir.write("wrong.json", structure(fields));
+        let said = warpline(&["run", &file, "--launch", &launch]);
+        assert!(said.status == Status::BadInput && said.err.contains(why), "{fields}: {}", said.err);
+    }
+    let whole = warpline(&["run", &file, "--grid", "4x2", "--arg", "1=4"]);
+    assert!(whole.status == Status::BadInput && whole.err.contains("1+0=64"), "{}", whole.err);
+}
+
 /// Of several kernels `--entry` picks one, also where each has its own launch.
 #[test]
 fn one_of_several_kernels_is_picked() {
@@ -163,16 +193,18 @@ fn one_of_several_kernels_is_picked() {
     let file = dir.write("k.ptx", format!("{COPIES}{second}\n"));
     let said = warpline(&["run", &file]);
     assert_eq!(said.status, Status::BadInput, "{}", said.out);
-    assert!(said.err.contains("copies, others") && said.err.contains("--entry"), "{}", said.err);
-    for kernel in ["copies", "others"] {
-        let proved = warpline(&["verify", &file, "--entry", kernel]);
+    assert!(said.err.contains("0 `copies`, 1 `others`") && said.err.contains("--entry"), "{}", said.err);
+    for (kernel, chosen) in [("copies", "copies"), ("others", "1"), ("others", "ther")] {
+        let proved = warpline(&["verify", &file, "--entry", chosen]);
         assert_eq!(proved.status, Status::Holds, "{}{}", proved.out, proved.err);
-        let run = warpline(&["run", &file, "--entry", kernel, "--grid", "4", "--arg", "1=8"]);
+        let run = warpline(&["run", &file, "--entry", chosen, "--grid", "4", "--arg", "1=8"]);
         assert_eq!(run.status, Status::Holds, "{}{}", run.out, run.err);
         assert!(run.out.contains(&format!("Kernel         {kernel}")), "{}", run.out);
     }
-    let said = warpline(&["run", &file, "--entry", "copie"]);
-    assert!(said.status == Status::BadInput && said.err.contains("copies"), "{}", said.err);
+    for (name, why) in [("copys", "no kernel `copys`"), ("e", "several kernels with `e`"), ("2", "no kernel `2`")] {
+        let said = warpline(&["run", &file, "--entry", name]);
+        assert!(said.status == Status::BadInput && said.err.contains(why), "{}", said.err);
+    }
 }
 
 /// Products in tensor memory take the time that they have in the kernel which the PTX was compiled from, for one CTA

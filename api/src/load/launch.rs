@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use warpline_import::lift::Launch;
-use warpline_import::lift::launch::{Argument, Array, TensorMap};
+use warpline_import::lift::launch::{Argument, Array, ParamField, TensorMap};
 use warpline_import::ptx::{Entry, Param};
 use warpline_sim::diag::Diagnostic;
 
@@ -106,7 +106,7 @@ fn arguments<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<Argument>>, D
 }
 
 fn argument(v: &Value) -> Result<Argument, String> {
-    let forms = r#"a number, `{"ptr": [..], "dtype": ..}`, `{"desc": [..], "strides": [..], "box": [..], "dtype": .., "swizzle": ..}` or null"#;
+    let forms = r#"a number, `{"ptr": [..], "dtype": ..}`, `{"desc": [..], "strides": [..], "box": [..], "dtype": .., "swizzle": ..}`, `{"fields": {"BYTE": ..}}` or null"#;
     let fields = match v {
         Value::Null => return Ok(Argument::Unused),
         Value::Number(n) => return number(n),
@@ -116,10 +116,14 @@ fn argument(v: &Value) -> Result<Argument, String> {
     let known: &[&str] = match () {
         () if fields.contains_key("ptr") => &["ptr", "dtype"],
         () if fields.contains_key("desc") => &["desc", "strides", "box", "dtype", "swizzle"],
+        () if fields.contains_key("fields") => &["fields"],
         () => return Err(format!("an argument is {forms}")),
     };
     if let Some(other) = fields.keys().find(|k| !known.contains(&k.as_str())) {
         return Err(format!("`{other}` is not a field of this argument, which has {}", known.join(", ")));
+    }
+    if let Some(list) = fields.get("fields") {
+        return structure(list);
     }
     let list = |name: &str, most: u64| -> Result<Vec<u64>, String> {
         let items = fields.get(name).and_then(Value::as_array).ok_or(format!("`{name}` is a list of whole numbers"))?;
@@ -146,6 +150,21 @@ fn argument(v: &Value) -> Result<Argument, String> {
     Ok(Argument::Map(TensorMap { array, strides, tile, swizzle: swizzle as u32 }))
 }
 
+/// The values of a structure, by the byte at which each starts.
+fn structure(fields: &Value) -> Result<Argument, String> {
+    let wrong =
+        r#"`fields` has values by the byte at which each starts in the parameter, as in `{"0": 4096, "8": 64}`"#;
+    let mut list = BTreeMap::new();
+    for (byte, value) in fields.as_object().ok_or(wrong)? {
+        let value = match argument(value)? {
+            Argument::Fields(_) | Argument::Unused => return Err(wrong.into()),
+            value => value,
+        };
+        list.insert(byte.parse().map_err(|_| wrong)?, value);
+    }
+    Ok(Argument::Fields(list))
+}
+
 fn number(n: &serde_json::Number) -> Result<Argument, String> {
     match (n.as_i64(), n.as_u64(), n.as_f64()) {
         (Some(v), ..) => Ok(Argument::Number(v)),
@@ -154,20 +173,58 @@ fn number(n: &serde_json::Number) -> Result<Argument, String> {
     }
 }
 
-/// The short form of an argument: `5=4096`.
+/// The short form of an argument: `5=4096`, or `5+8=4096` for the value at byte 8 of a structure.
 ///
 /// # Errors
 /// Text of another form.
 pub fn parse_argument(text: &str) -> Result<(u16, Argument), String> {
-    let wrong = "expected POSITION=NUMBER, as in `5=4096`; positions count from 0";
-    let (position, value) = text.split_once('=').ok_or(wrong)?;
-    let position = position.trim().parse().map_err(|_| wrong)?;
+    let wrong = "expected POSITION=NUMBER, as in `5=4096`, or POSITION+BYTE=NUMBER; positions and bytes count from 0";
+    let (place, value) = text.split_once('=').ok_or(wrong)?;
+    let (position, byte) = place_of(place).ok_or(wrong)?;
     let value = value.trim();
-    if let Ok(v) = value.parse::<i64>() {
-        return Ok((position, Argument::Number(v)));
+    let value = match value.parse::<i64>() {
+        Ok(v) => Argument::Number(v),
+        Err(_) => {
+            let real = value.parse::<f64>().ok().filter(|v| v.is_finite() && value.contains(['.', 'e']));
+            Argument::Real(real.ok_or(wrong)?)
+        }
+    };
+    Ok((position, placed(value, byte)))
+}
+
+/// A value of a parameter, or the one at a byte of a structure.
+pub(super) fn placed(value: Argument, byte: Option<u32>) -> Argument {
+    match byte {
+        Some(byte) => Argument::Fields(BTreeMap::from([(byte, value)])),
+        None => value,
     }
-    let real = value.parse::<f64>().ok().filter(|v| v.is_finite() && value.contains(['.', 'e']));
-    Ok((position, Argument::Real(real.ok_or(wrong)?)))
+}
+
+/// The position of a parameter, and the byte in it where that is given: `5`, `5+8`.
+pub(super) fn place_of(text: &str) -> Option<(u16, Option<u32>)> {
+    match text.split_once('+') {
+        Some((position, byte)) => Some((position.trim().parse().ok()?, Some(byte.trim().parse().ok()?))),
+        None => Some((text.trim().parse().ok()?, None)),
+    }
+}
+
+/// The arguments of several options. Values of one structure add up.
+pub fn collected(options: impl IntoIterator<Item = (u16, Argument)>) -> BTreeMap<u16, Argument> {
+    let mut launch = Launch::default();
+    options.into_iter().for_each(|(position, a)| set(&mut launch, position, a));
+    launch.args
+}
+
+/// Gives a parameter a value, or some of the values of a structure.
+pub(super) fn set(launch: &mut Launch, param: u16, a: Argument) {
+    match a {
+        Argument::Fields(fields) => {
+            fields.into_iter().for_each(|(offset, value)| launch.set(ParamField { param, offset }, value))
+        }
+        a => {
+            launch.args.insert(param, a);
+        }
+    }
 }
 
 /// The short form of a grid: `32x32`.
@@ -200,9 +257,9 @@ pub(super) fn launch(request: &Request, entry: &Entry) -> Result<Launch, Error> 
             }
             let args: BTreeMap<u16, Argument> = (0..).zip(args).collect();
             args.iter().try_for_each(|(p, a)| fits(entry, *p, a)).map_err(|m| at("args", m, "of this list"))?;
-            for (p, a) in args {
-                launch.args.entry(p).or_insert(a);
-            }
+            // Options replace values of the file, also single ones of a structure.
+            let options = std::mem::replace(&mut launch.args, args);
+            options.into_iter().for_each(|(p, a)| set(&mut launch, p, a));
         }
         launch.grid = launch.grid.or(from_file.grid);
         launch.shared = launch.shared.or(from_file.shared);
@@ -241,10 +298,20 @@ fn fits(entry: &Entry, position: u16, a: &Argument) -> Result<(), String> {
         return Err(format!("there is no parameter {position}; `{}` has {n}, counted from 0", entry.name));
     };
     let what = parameter(position, p);
+    if let Argument::Fields(fields) = a {
+        let size = |a: &Argument| if matches!(a, Argument::Map(_)) { 128 } else { 1 };
+        let end = |(byte, a): (&u32, &Argument)| u64::from(*byte) + size(a);
+        return match fields.iter().map(end).find(|end| *end > p.bytes) {
+            Some(end) => Err(format!("byte {} is outside of {what}", end - 1)),
+            None => Ok(()),
+        };
+    }
     let float = p.ty.starts_with('f');
     let (least, most): (i128, i128) = (-(1 << (p.bytes.min(8) * 8 - 1)), (1 << (p.bytes.min(8) * 8)) - 1);
     match a {
-        Argument::Number(_) | Argument::Real(_) if p.bytes > 8 => Err(format!("{what} is not a number: give null")),
+        Argument::Number(_) | Argument::Real(_) if p.bytes > 8 => {
+            Err(format!("{what} is not a number: name the byte at which the value starts, as in `{position}+0=64`"))
+        }
         Argument::Number(v) if !float && !(least..=most).contains(&i128::from(*v)) => {
             Err(format!("{v} is out of range for {what}: {least} to {most}"))
         }
@@ -255,8 +322,15 @@ fn fits(entry: &Entry, position: u16, a: &Argument) -> Result<(), String> {
     }
 }
 
-/// A parameter in words: ``parameter 5, `k_param_5` (u32)``.
+/// Longest name of a parameter that is shown whole.
+const LONGEST_NAME: usize = 40;
+
+/// A parameter in words: ``parameter 5, `k_param_5` (u32)``. Names that a compiler made of types are left out: they are
+/// the name of the kernel and the position.
 pub(super) fn parameter(position: u16, p: &Param) -> String {
-    let ty = if p.bytes > 8 { format!("{} bytes", p.bytes) } else { p.ty.clone() };
+    let ty = if p.bytes > 8 || p.ty == "b8" && p.bytes > 1 { format!("{} bytes", p.bytes) } else { p.ty.clone() };
+    if p.name.len() > LONGEST_NAME {
+        return format!("parameter {position} ({ty})");
+    }
     format!("parameter {position}, `{}` ({ty})", p.name)
 }

@@ -9,6 +9,7 @@
 //! A request names a built-in scenario, a scenario file, a kernel file or a compiled kernel. Its machine and settings
 //! override those of the scenario.
 
+mod entries;
 mod launch;
 mod library;
 mod lowered;
@@ -33,7 +34,8 @@ use crate::request::{Clock, Request, Setting};
 use crate::schedule::{self, ScheduleFile};
 use library::{Library, Place, Values};
 
-pub use launch::{parse_argument, parse_grid};
+pub use entries::readable_name;
+pub use launch::{collected, parse_argument, parse_grid};
 pub(crate) use lowered::Lowered;
 pub use names::{
     BuiltinScenario, MachineFile, builtin_scenarios, describe, formatted, machine_file, machine_named, machine_names,

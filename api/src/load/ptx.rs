@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use warpline_import::lift::launch::Need;
 use warpline_import::lift::{self, Argument, Launch, Lifted};
-use warpline_import::ptx::{self, Entry, Module, Param};
+use warpline_import::ptx::{self, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::{Cover, Fences, Level};
@@ -15,7 +15,7 @@ use warpline_sim::machine::Machine;
 use warpline_sim::report::Fidelity;
 
 use super::library::{Library, Place, Values};
-use super::{Subject, hint, launch, sass, set_machine};
+use super::{Subject, launch, sass, set_machine};
 use crate::error::{Error, Sources};
 use crate::request::{Request, Setting};
 use crate::verify::{ProofOptions, outcome_word, verify};
@@ -121,7 +121,7 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
         Error::Input { diagnostics: vec![d], sources: Sources::from([(file.to_string(), text.clone())]) }
     };
     let module = ptx::read(&text).map_err(bad)?;
-    let found = entry_of(&module, file, entry)?;
+    let found = super::entries::entry_of(&module, file, entry)?;
     let launch = launch::launch(request, found)?;
     let timed = request.bind_launch && launch.grid.is_some();
     let mut launch = Launch { timed, every_fence: every_fence(request), ..launch };
@@ -143,23 +143,6 @@ fn every_fence(request: &Request) -> bool {
     // Levels that do not exist are refused elsewhere.
     let known = request.fences.iter().all(|f| fences.set(&f.rule, &f.level).is_ok());
     !known || fences.async_read == Cover::Strict || fences.tcgen05 == Level::Error
-}
-
-/// The entry of a name, or the only one.
-fn entry_of<'m>(module: &'m Module, file: &str, name: Option<&str>) -> Result<&'m Entry, Error> {
-    let names: Vec<&str> = module.entries.iter().map(|e| e.name.as_str()).collect();
-    match (name, module.entries.as_slice()) {
-        (None, [one]) => Ok(one),
-        (None, []) => Err(Error::new(format!("`{file}` has no kernel"))),
-        (None, _) => Err(Error::with_help(
-            format!("`{file}` has {} kernels", names.len()),
-            format!("name one, as in `--entry {}`; it has {}", names[0], names.join(", ")),
-        )),
-        (Some(name), list) => list.iter().find(|e| e.name == name).ok_or_else(|| {
-            let hint = hint(name, names.iter().copied());
-            Error::with_help(format!("`{file}` has no kernel `{name}`"), format!("{hint}it has {}", names.join(", ")))
-        }),
-    }
 }
 
 fn line_span(text: &str, line: u32) -> std::ops::Range<usize> {
@@ -288,14 +271,17 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
 /// The request with settings such as `arg5` as values of parameters, so that a sweep can vary them.
 fn with_arguments(request: &Request) -> Request {
     let mut request = request.clone();
-    let position = |name: &str| name.strip_prefix("arg")?.parse::<u16>().ok();
     for s in std::mem::take(&mut request.settings) {
-        match s {
-            Setting::Parameter { name, value } if position(&name).is_some() => {
-                let p = position(&name).unwrap_or_default();
-                request.launch.args.insert(p, Argument::Number(value));
+        let place = match &s {
+            Setting::Parameter { name, value } => name.strip_prefix("arg").and_then(launch::place_of).zip(Some(*value)),
+            _ => None,
+        };
+        match place {
+            Some(((param, offset), value)) => {
+                let value = launch::placed(Argument::Number(value), offset);
+                launch::set(&mut request.launch, param, value);
             }
-            s => request.settings.push(s),
+            None => request.settings.push(s),
         }
     }
     request
@@ -347,8 +333,6 @@ fn launched(kernel: &CompiledKernel, request: &Request, set: &BTreeMap<String, i
         return Err(Error::with_help(message, "name a grid of whole clusters with `--grid`"));
     }
     let mut program = lifted.launched(launch, set).map_err(|needs| needed(kernel, request, &needs))?;
-    // Register 256 cannot be named by an instruction.
-    program.regs = program.regs.map(|n| n.min(255));
     if let Some(bytes) = launch.shared {
         reserve(&mut program, kernel.declared_shared as i64 + i64::from(bytes));
     }
@@ -372,10 +356,17 @@ fn needed(kernel: &CompiledKernel, request: &Request, needs: &[Need]) -> Error {
     let (mut what, mut options) = (Vec::new(), Vec::new());
     for need in needs {
         match need {
-            Need::Argument(p) => {
-                let named = kernel.params.get(usize::from(*p)).map(|param| launch::parameter(*p, param));
-                what.push(format!("the value of {}", named.unwrap_or_else(|| format!("parameter {p}"))));
-                options.push(format!("--arg {p}=VALUE"));
+            Need::Argument(f) => {
+                let p = f.param;
+                let param = kernel.params.get(usize::from(p));
+                let named = param.map_or_else(|| format!("parameter {p}"), |param| launch::parameter(p, param));
+                if param.is_some_and(|p| p.bytes <= 8) && f.offset == 0 {
+                    what.push(format!("the value of {named}"));
+                    options.push(format!("--arg {p}=VALUE"));
+                } else {
+                    what.push(format!("the value at byte {} of {named}", f.offset));
+                    options.push(format!("--arg {p}+{}=VALUE", f.offset));
+                }
             }
             Need::Grid => {
                 what.push("the size of the grid".to_string());

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::sass::LoadOrder;
 
+use super::launch::ParamField;
 use super::merge::{Merged, MergedKind};
 use super::shared::Shared;
 use super::timed::{SHARED_LOAD, sample};
@@ -58,7 +59,7 @@ struct Gather<'g, 'a> {
 struct Sequence {
     out: Vec<Merged>,
     /// The accesses that later ones may join.
-    open: BTreeMap<(Class, u16), Open>,
+    open: BTreeMap<(Class, Option<ParamField>), Open>,
     /// Where the assembler can issue a load at the earliest: behind the last barrier or branch.
     earliest: usize,
     /// First uses of loads since then.
@@ -100,11 +101,11 @@ impl Gather<'_, '_> {
                 }
                 Effect::Use(_) => self.used(&mut s, n),
                 Effect::Global(g) => {
-                    let (class, param) = match g.how {
-                        GlobalAccess::Load(_) => (Class::Load, g.param),
-                        GlobalAccess::Store => (Class::Store, g.param),
-                        GlobalAccess::Atomic => (Class::Atomic, g.param),
-                        GlobalAccess::Copy => (Class::Copy, g.param),
+                    let (class, source) = match g.how {
+                        GlobalAccess::Load(_) => (Class::Load, g.source),
+                        GlobalAccess::Store => (Class::Store, g.source),
+                        GlobalAccess::Atomic => (Class::Atomic, g.source),
+                        GlobalAccess::Copy => (Class::Copy, g.source),
                         GlobalAccess::BoxLoad | GlobalAccess::BoxStore => {
                             s.out.push(n);
                             continue;
@@ -117,7 +118,7 @@ impl Gather<'_, '_> {
                         s.held.push(Held { uses, node: n });
                         continue;
                     }
-                    let known = s.open.get(&(class, param)).copied().filter(|o| o.copy == copy);
+                    let known = s.open.get(&(class, source)).copied().filter(|o| o.copy == copy);
                     if let Some(o) = known
                         && self.join(&mut s.out, o, &n, second.as_ref())
                     {
@@ -126,12 +127,12 @@ impl Gather<'_, '_> {
                     if class == Class::Load {
                         let earliest = s.earliest;
                         s.open.values_mut().filter(|o| o.index >= earliest).for_each(|o| o.index += 1);
-                        s.open.insert((class, param), Open { index: earliest, copy });
+                        s.open.insert((class, source), Open { index: earliest, copy });
                         s.out.insert(earliest, n);
                         s.earliest += 1;
                         continue;
                     }
-                    s.open.insert((class, param), Open { index: s.out.len(), copy });
+                    s.open.insert((class, source), Open { index: s.out.len(), copy });
                     s.out.push(n);
                     s.out.extend(second);
                 }
@@ -179,12 +180,12 @@ impl Gather<'_, '_> {
         s.held = held;
         for Held { node, .. } in issued {
             let MergedKind::Op(ops) = &node.kind else { continue };
-            let Effect::Global(Global { param, .. }) = ops[0].2 else { continue };
-            let known = s.open.get(&(Class::Load, param)).copied().filter(|o| o.index >= from);
+            let Effect::Global(Global { source, .. }) = ops[0].2 else { continue };
+            let known = s.open.get(&(Class::Load, source)).copied().filter(|o| o.index >= from);
             if known.is_some_and(|o| self.join(&mut s.out, o, &node, None)) {
                 continue;
             }
-            s.open.insert((Class::Load, param), Open { index: s.out.len(), copy: false });
+            s.open.insert((Class::Load, source), Open { index: s.out.len(), copy: false });
             s.out.push(node);
         }
     }

@@ -1,13 +1,14 @@
 //! The values of a launch, and the symbols of a kernel as expressions over them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use rustc_hash::FxHashMap;
 use warpline_sim::ir::{Env, Expr, Grid, Program, Symbol};
 
 use crate::ptx::Entry;
 use crate::sass::LoadOrder;
-use crate::symbolic::{Arena, Atom, Node, Op, Place, Term};
+use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Place, Term};
 
 use super::Lifted;
 use super::exprs::{operator, sum, table};
@@ -39,6 +40,74 @@ pub struct Launch {
     pub every_fence: bool,
 }
 
+impl Launch {
+    /// Gives a value among the parameters. The other values of the same parameter stay.
+    pub fn set(&mut self, f: ParamField, value: Argument) {
+        let known = self.args.remove(&f.param);
+        let mut fields = match known {
+            Some(Argument::Fields(fields)) => fields,
+            None | Some(Argument::Unused) => BTreeMap::new(),
+            Some(first) => BTreeMap::from([(0, first)]),
+        };
+        fields.insert(f.offset, value);
+        self.args.insert(f.param, Argument::Fields(fields));
+    }
+
+    /// What the launch gives for a value among the parameters.
+    pub fn at(&self, f: ParamField) -> Option<&Argument> {
+        match self.args.get(&f.param)? {
+            Argument::Fields(fields) => fields.get(&f.offset),
+            a => (f.offset == 0).then_some(a),
+        }
+    }
+
+    /// The whole numbers among the parameters, in order.
+    fn numbers(&self) -> impl Iterator<Item = (ParamField, i64)> + '_ {
+        let fields = |(param, a): (&u16, &Argument)| -> Vec<ParamField> {
+            let at = |offset: u32| ParamField { param: *param, offset };
+            match a {
+                Argument::Fields(list) => list.keys().map(|offset| at(*offset)).collect(),
+                _ => vec![at(0)],
+            }
+        };
+        let number = |f: ParamField| match self.at(f) {
+            Some(Argument::Number(v)) => Some((f, *v)),
+            _ => None,
+        };
+        self.args.iter().flat_map(fields).filter_map(number)
+    }
+
+    /// The whole number that a load at this place reads. A load can read the upper half of a number of 64 bits.
+    pub fn number(&self, f: ParamField) -> Option<i64> {
+        match self.at(f) {
+            Some(Argument::Number(v)) => Some(*v),
+            Some(_) => None,
+            None => match self.at(ParamField { offset: f.offset.checked_sub(4)?, ..f }) {
+                Some(Argument::Number(v)) => Some(v >> 32),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// A value among the parameters of a kernel. A parameter can be a structure of several values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ParamField {
+    /// Position of the parameter, from 0.
+    pub param: u16,
+    /// The byte of the parameter at which the value starts.
+    pub offset: u32,
+}
+
+impl fmt::Display for ParamField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.offset {
+            0 => write!(f, "arg{}", self.param),
+            offset => write!(f, "arg{}+{offset}", self.param),
+        }
+    }
+}
+
 /// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
@@ -50,6 +119,8 @@ pub enum Argument {
     Array(Array),
     /// A tensor map.
     Map(TensorMap),
+    /// A structure: its values by the byte at which each starts.
+    Fields(BTreeMap<u32, Argument>),
     /// Not used by the kernel.
     Unused,
 }
@@ -79,8 +150,8 @@ pub struct TensorMap {
 /// A value that a symbol needs and that the launch does not give.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// The value of a parameter, by position.
-    Argument(u16),
+    /// A value among the parameters.
+    Argument(ParamField),
     /// The size of the grid.
     Grid,
     /// The value of a symbol: its name and what it stands for.
@@ -128,17 +199,23 @@ impl Binder<'_> {
 
     /// A term in which constants of the launch replace arguments and sizes of the grid.
     fn given(&mut self, t: Term) -> Result<Term, Need> {
-        let t = self.arena.replace(t, self.original, &mut FxHashMap::default());
+        let mut t = self.arena.replace(t, self.original, &mut FxHashMap::default());
+        // The sum of a symbol can have symbols of other sums.
+        while self.arena.mentions(t, |a| matches!(a, Atom::Symbol(_))) {
+            let further = self.arena.replace(t, self.original, &mut FxHashMap::default());
+            if std::mem::replace(&mut t, further) == further {
+                break;
+            }
+        }
         let mut atoms = Vec::new();
         self.arena.each_atom(t, &mut |a| atoms.push(a));
         let mut with = FxHashMap::default();
         for atom in atoms {
             let value = match atom {
-                Atom::Param(p, offset) => match (self.launch.args.get(&p), offset) {
-                    (Some(Argument::Number(v)), 0) => *v,
-                    (Some(Argument::Number(v)), 4) => v >> 32,
-                    _ => return Err(Need::Argument(p)),
-                },
+                Atom::Param(param, offset) => {
+                    let field = ParamField { param, offset };
+                    self.launch.number(field).ok_or(Need::Argument(field))?
+                }
                 Atom::Place(place) => {
                     let grid = self.launch.grid.ok_or(Need::Grid)?;
                     match place {
@@ -175,7 +252,13 @@ impl Binder<'_> {
                 }
                 sum(k, list)?
             }
-            Node::Op(Op::Trips, args) => Expr::Const(self.trips(args[0])?),
+            Node::Op(Op::Trips, args) => match self.trips(args[0]) {
+                Some(n) => Expr::Const(n),
+                None => {
+                    let count = self.steps(args[0])?;
+                    self.expression(count)?
+                }
+            },
             Node::Op(Op::HowOften, args) => Expr::Const(self.how_often(args[0], args[1])?),
             Node::Op(op, args) => {
                 let mut list = Vec::new();
@@ -197,6 +280,23 @@ impl Binder<'_> {
             }
         }
         None
+    }
+
+    /// The trip count of a loop that a number of equal steps ends, where the number depends on the CTA.
+    fn steps(&mut self, stays: Term) -> Option<Term> {
+        let Node::Op(Op::Ge, args) = self.arena.node(stays).clone() else { return None };
+        let index = self.arena.atom(Atom::Counter(NO_LOOP));
+        let (constant, parts) = self.arena.parts(args[0]);
+        let step = parts.iter().find(|(t, _)| *t == index).map(|(_, c)| -c).filter(|step| *step > 0)?;
+        let rest = parts.iter().copied().filter(|(t, _)| *t != index).collect();
+        let rest = self.arena.sum(constant, rest);
+        if self.arena.mentions(rest, |a| a == Atom::Counter(NO_LOOP)) {
+            return None;
+        }
+        let step = self.arena.int(step);
+        let more = self.arena.div(rest, step);
+        let (count, none) = (self.arena.plus(more, 1), self.arena.int(0));
+        Some(self.arena.op(Op::Max, &[count, none]))
     }
 
     /// How often a condition over the index of the loop holds in the first iterations, by evaluation.
@@ -263,11 +363,7 @@ impl Lifted {
         program.params = values(&self.program, &images);
         if launch.timed {
             // The arguments are constants of the program.
-            let whole = |(p, a): (&u16, &Argument)| match a {
-                Argument::Number(v) => Some((format!("arg{p}"), *v)),
-                _ => None,
-            };
-            let more = launch.args.iter().filter_map(whole);
+            let more = launch.numbers().map(|(field, v)| (field.to_string(), v));
             let more: Vec<_> = more.filter(|(n, _)| program.params.iter().all(|(m, _)| m != n)).collect();
             program.params.extend(more);
         }

@@ -7,7 +7,7 @@ use crate::ptx::{Entry, Error, Inst, Module, Reg};
 use crate::symbolic::{Arena, Term};
 
 use super::cases::Cases;
-use super::launch::{Argument, Launch};
+use super::launch::{Argument, Launch, ParamField};
 use super::mailbox::Mail;
 
 /// The state that the walks of all warps share.
@@ -106,9 +106,9 @@ impl Shared<'_> {
         self.work
     }
 
-    /// What the launch gives a parameter, in a program that is for a run.
-    pub(super) fn argument(&self, param: u16) -> Option<&Argument> {
-        self.timing.as_ref()?.args.get(&param)
+    /// What the launch gives for a value among the parameters, in a program that is for a run.
+    pub(super) fn argument(&self, f: ParamField) -> Option<&Argument> {
+        self.timing.as_ref()?.at(f)
     }
 
     pub(super) fn assume(&mut self, line: u32, what: impl Into<String>) {

@@ -10,7 +10,7 @@ use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Arena, Atom, Node as TermNode, Term};
 
 use super::issue::Block;
-use super::launch::{Argument, Launch};
+use super::launch::{Argument, Launch, ParamField};
 use super::loaded::{Loaded, loads_global};
 use super::shadow::{Results, shadow};
 use super::slice::writes;
@@ -87,19 +87,16 @@ impl Walk<'_, '_> {
         self.s.timing.as_ref()
     }
 
-    /// The value that a run's launch gives a parameter, where it is a whole number that is read from its start.
+    /// The whole number that a run's launch gives for a value among the parameters.
     pub(super) fn argument(&self, param: u16, offset: u32) -> Option<i64> {
-        match self.s.argument(param) {
-            Some(Argument::Number(v)) if offset == 0 => Some(*v),
-            _ => None,
-        }
+        self.timing()?.number(ParamField { param, offset })
     }
 
     /// The tensor map of this name among the parameters, in a program that is for a run.
     pub(super) fn map_named(&self, name: &str) -> Option<u16> {
         self.timing()?;
         let p = self.s.entry.params.iter().position(|p| p.name == name)? as u16;
-        matches!(self.s.argument(p), Some(Argument::Map(_))).then_some(p)
+        matches!(self.s.argument(ParamField { param: p, offset: 0 }), Some(Argument::Map(_))).then_some(p)
     }
 
     /// CTAs along an axis of the grid, in a program that is for a run.
@@ -257,29 +254,30 @@ impl Walk<'_, '_> {
     /// The array and the offsets of an access by threads.
     fn lanes_of(&mut self, how: GlobalAccess, v: &Val, lanes: u32, bytes: u32) -> Global {
         let list: Vec<usize> = (0..32).filter(|l| lanes >> l & 1 == 1).collect();
-        let unknown = |param| Global {
+        let unknown = |source| Global {
             how,
-            param,
+            source,
             at: Vec::new(),
             lanes: list.iter().map(|l| (*l as i64 * i64::from(bytes), bytes)).collect(),
             instructions: 1,
             sectors: (list.len() as u32 * bytes).div_ceil(32),
         };
-        let Some((param, first)) = self.array_of(v.at(list[0])) else { return unknown(u16::MAX) };
+        let Some((source, first)) = self.array_of(v.at(list[0])) else { return unknown(None) };
+        let source = Some(source);
         if self.opaque(first) || self.s.arena.reads_memory(first) {
-            return unknown(param);
+            return unknown(source);
         }
         let mut offsets = Vec::new();
         for l in &list {
             let d = self.s.arena.sub(v.at(*l), v.at(list[0]));
-            let Some(offset) = sample(&mut self.s.arena, d) else { return unknown(param) };
+            let Some(offset) = sample(&mut self.s.arena, d) else { return unknown(source) };
             offsets.push((offset, bytes));
         }
         let mut sectors: Vec<i64> = offsets.iter().map(|(o, _)| o.div_euclid(32)).collect();
         sectors.sort_unstable();
         sectors.dedup();
         let sectors = sectors.len() as u32;
-        Global { how, param, at: vec![first], lanes: offsets, instructions: 1, sectors }
+        Global { how, source, at: vec![first], lanes: offsets, instructions: 1, sectors }
     }
 
     /// Moves a copy outside its array where its source size is zero: it fills with zeros, and reads nothing.
@@ -303,16 +301,16 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The parameter that a term is the whole value of.
-    fn pointer(&self, t: Term) -> Option<u16> {
-        match self.s.arena.node(t) {
-            TermNode::Atom(Atom::Param(p, 0)) => Some(*p),
+    /// The value among the parameters that a term is.
+    fn pointer(&self, t: Term) -> Option<ParamField> {
+        match *self.s.arena.node(t) {
+            TermNode::Atom(Atom::Param(param, offset)) => Some(ParamField { param, offset }),
             _ => None,
         }
     }
 
     /// The array that an address points into, and the bytes from its start.
-    fn array_of(&mut self, t: Term) -> Option<(u16, Term)> {
+    fn array_of(&mut self, t: Term) -> Option<(ParamField, Term)> {
         let (constant, parts) = self.s.arena.parts(t);
         let is_array = |x| self.pointer(x).filter(|p| matches!(self.s.argument(*p), Some(Argument::Array(_))));
         let p = parts.iter().filter(|(_, c)| *c == 1).find_map(|(x, _)| is_array(*x))?;
@@ -325,9 +323,12 @@ impl Walk<'_, '_> {
         let loads = i.mods.iter().find(|m| m.starts_with("shared") || *m == "global").is_none_or(|m| m != "global");
         let operand = i.arg(usize::from(loads)).clone();
         let Arg::Mem { base, offset: 0, extra } = &operand else { return Ok(()) };
-        let map = self.operand(base)?.uniform(self.lanes);
-        let is_map = |p: &u16| matches!(self.s.argument(*p), Some(Argument::Map(_)));
-        let Some(param) = map.and_then(|t| self.pointer(t)).filter(is_map) else { return Ok(()) };
+        let map = self.operand(base)?;
+        let whole = map.uniform(self.lanes).and_then(|t| self.pointer(t));
+        let inside =
+            self.parameter_at(&map).and_then(|(param, at)| Some(ParamField { param, offset: at.try_into().ok()? }));
+        let is_map = |f: &ParamField| matches!(self.s.argument(*f), Some(Argument::Map(_)));
+        let Some(source) = whole.filter(is_map).or(inside.filter(is_map)) else { return Ok(()) };
         let coordinates: Vec<Arg> = match extra.first() {
             Some(Arg::List(l)) => l.clone(),
             _ => extra.clone(),
@@ -346,7 +347,14 @@ impl Walk<'_, '_> {
         self.record(
             at,
             GLOBAL_PART,
-            Effect::Global(Global { how, param, at: place, lanes: Vec::new(), instructions: 1, sectors: 0 }),
+            Effect::Global(Global {
+                how,
+                source: Some(source),
+                at: place,
+                lanes: Vec::new(),
+                instructions: 1,
+                sectors: 0,
+            }),
         );
         Ok(())
     }

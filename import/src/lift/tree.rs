@@ -4,6 +4,8 @@ use warpline_sim::ir::{Instructions, StateId};
 
 use crate::symbolic::Term;
 
+use super::launch::ParamField;
+
 /// A value of each lane of a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Val {
@@ -63,8 +65,8 @@ pub type Run = (Term, u32);
 pub struct Global {
     /// The instruction that accesses it.
     pub how: GlobalAccess,
-    /// The kernel's parameter that points to the array or is its tensor map.
-    pub param: u16,
+    /// The value among the parameters that points to the array or is its tensor map; `None` where it is not known.
+    pub source: Option<ParamField>,
     /// Bytes from the start of the array to the first lane's data; for a box the coordinates of its first element,
     /// innermost first. Empty where the address depends on data.
     pub at: Vec<Term>,

@@ -142,6 +142,7 @@ impl Engine<'_> {
             dram_write_bytes: written,
             events: self.events,
             ctas_simulated: self.launched as i64 * prog.cluster as i64,
+            pace_change: self.pace_change,
             roles,
             uses,
             bottleneck,

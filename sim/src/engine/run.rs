@@ -116,6 +116,9 @@ pub(super) struct Engine<'p> {
     pub(super) steps: super::report::Steps,
     /// Ticks that later times are behind, because repetitions were skipped.
     pub(super) skipped: u64,
+    /// Where the rest of the run goes on at the pace of its last wave: by how much of its time that wave differs from the
+    /// one before.
+    pub(super) pace_change: Option<f64>,
 }
 
 /// Runs a kernel on a machine at `core` fidelity: the cores of one cluster, with all their resident CTAs and a fair
@@ -229,6 +232,7 @@ fn run_unit(
         useful: 0.0,
         steps: super::report::Steps::default(),
         skipped: 0,
+        pace_change: None,
     };
     for seat in 0..seats as u32 {
         engine.seats.push(Seat::empty());

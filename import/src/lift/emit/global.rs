@@ -12,7 +12,7 @@ use crate::symbolic::Term;
 
 use super::super::build::{LEFT, LOADED, STORED};
 use super::super::intervals::united;
-use super::super::launch::{Argument, Array, TensorMap};
+use super::super::launch::{Argument, Array, ParamField, TensorMap};
 use super::super::merge::Set;
 use super::super::timed::{SHARED_LOAD, sample};
 use super::super::tree::{Effect, Global, GlobalAccess};
@@ -22,7 +22,7 @@ use super::places::{moved, whole};
 /// The rectangle of a matrix that the warps of a CTA access together.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    param: u16,
+    source: Option<ParamField>,
     /// The first row and the first element in the row; `None` where the address is not known.
     at: Option<[Expr; 2]>,
     rows: i64,
@@ -143,9 +143,9 @@ impl Emit<'_, '_, '_> {
         self.first_object + self.objects.len() as ObjId - 1
     }
 
-    /// The layout of the array that a parameter points to.
-    fn layout(&self, param: u16) -> Option<Layout> {
-        match self.s.argument(param)? {
+    /// The layout of an array.
+    fn layout(&self, source: Option<ParamField>) -> Option<Layout> {
+        match self.s.argument(source?)? {
             Argument::Array(a) => Some(Layout::of(a)),
             Argument::Map(m) => Some(Layout::of(&m.array)),
             _ => None,
@@ -155,12 +155,12 @@ impl Emit<'_, '_, '_> {
     /// The place of a block in its matrix.
     pub(super) fn block_place(&mut self, b: &Block) -> Place {
         let unknown = Layout { dtype: Dtype::I8, cols: b.cols.max(128), rows: b.rows.max(1) };
-        let layout = self.layout(b.param).filter(|_| b.at.is_some()).unwrap_or(unknown);
-        let key = (b.param, b.at.is_some(), b.rows, b.cols);
+        let layout = self.layout(b.source).filter(|_| b.at.is_some()).unwrap_or(unknown);
+        let key = (b.source, b.at.is_some(), b.rows, b.cols);
         let obj = match self.matrices.get(&key) {
             Some(o) => *o,
             None => {
-                let name = if b.param == u16::MAX { "memory".into() } else { format!("arg{}", b.param) };
+                let name = b.source.map_or("memory".to_string(), |f| f.to_string());
                 let matrix = Object::whole(name, Class::Global, layout.dtype, [layout.rows, layout.cols]);
                 let o = self.object(Object { block: [b.rows, b.cols], ..matrix });
                 self.matrices.insert(key, o);
@@ -190,7 +190,7 @@ impl Emit<'_, '_, '_> {
     /// The block that threads access.
     fn block(&mut self, at: usize, list: &[(u32, u32, &Global)]) -> Result<Block, Error> {
         let first = list[0].2;
-        let layout = self.layout(first.param);
+        let layout = self.layout(first.source);
         let start = first.at.first().copied().and_then(|t| Some((t, sample(&mut self.s.arena, t)?)));
         let mut all: Vec<(i64, i64)> = Vec::new();
         for (_, _, g) in list {
@@ -214,7 +214,7 @@ impl Emit<'_, '_, '_> {
         let instructions = if first.how == GlobalAccess::Atomic { first.sectors } else { first.instructions };
         let (Some(layout), Some((t, from))) = (layout, start) else {
             let cols = if unique % 128 == 0 { 128 } else { unique };
-            return Ok(Block { param: first.param, at: None, rows: unique / cols.max(1), cols, crew, instructions });
+            return Ok(Block { source: first.source, at: None, rows: unique / cols.max(1), cols, crew, instructions });
         };
         let pitch = layout.pitch();
         let mut rows: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
@@ -236,7 +236,7 @@ impl Emit<'_, '_, '_> {
         let corner = self.s.arena.plus(t, top * pitch + left - from);
         let corner = self.row_and_column(at, corner, layout)?;
         Ok(Block {
-            param: first.param,
+            source: first.source,
             at: Some(corner),
             rows: height,
             cols: layout.elements(width),
@@ -264,8 +264,8 @@ impl Emit<'_, '_, '_> {
 
     /// The box of a copy by tensor map.
     fn box_of(&mut self, at: usize, g: &Global) -> Result<Block, Error> {
-        let unknown = Block { param: g.param, at: None, rows: 1, cols: 128, crew: 0, instructions: 1 };
-        let map = match self.s.argument(g.param) {
+        let unknown = Block { source: g.source, at: None, rows: 1, cols: 128, crew: 0, instructions: 1 };
+        let map = match g.source.and_then(|f| self.s.argument(f)) {
             Some(Argument::Map(m)) => m.clone(),
             _ => return Ok(unknown),
         };
@@ -283,13 +283,13 @@ impl Emit<'_, '_, '_> {
             row = self.s.arena.add(row, *c);
         }
         let at = Some([self.expr(at, row)?, self.expr(at, g.at[0])?]);
-        Ok(Block { param: g.param, at, rows, cols, crew: 0, instructions: 1 })
+        Ok(Block { source: g.source, at, rows, cols, crew: 0, instructions: 1 })
     }
 
     /// The source or destination of a bulk copy of so many bytes, if the launch says which it is.
     pub(super) fn bulk_block(&mut self, rank: u32, bytes: u32) -> Option<Block> {
         let block = self.sources.get(&rank)?.clone();
-        let layout = self.layout(block.param)?;
+        let layout = self.layout(block.source)?;
         // The box that the map has is as wide as its swizzle allows; a kernel's tile may be several boxes.
         let cols = layout.elements(i64::from(bytes)) / block.rows.max(1);
         Some(Block { cols: cols.max(1), ..block })

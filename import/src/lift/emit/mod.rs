@@ -17,6 +17,7 @@ use crate::symbolic::{Atom, Term};
 use super::Free;
 use super::build::{FIRST, Plan};
 use super::exprs::{Names, opposite};
+use super::launch::ParamField;
 use super::merge::{Merged, MergedKind, Set};
 use super::shared::Shared;
 
@@ -48,7 +49,7 @@ pub(super) struct Emit<'e, 's, 'a> {
     /// Matrices and registers of a program that is timed.
     objects: Vec<Object>,
     /// The object of each parameter and block: parameter, whether the place is known, rows, columns.
-    matrices: BTreeMap<(u16, bool, i64, i64), ObjId>,
+    matrices: BTreeMap<(Option<ParamField>, bool, i64, i64), ObjId>,
     /// The object of each load's registers.
     registers: BTreeMap<u32, ObjId>,
     /// Passes through the banks of shared memory that the next access takes.

@@ -43,11 +43,10 @@ impl Emit<'_, '_, '_> {
             else {
                 break;
             };
-            if timed {
-                let operand =
-                    |rows: u32| Some(Operand { rows: rows as u16, depth: shape.depth as u16, bits: shape.bits as u8 });
-                (a.sel.operand, b.sel.operand) = (operand(shape.rows), operand(shape.columns));
-            }
+            // A product with several places divides the depth.
+            let depth = shape.depth.div_ceil(n.max(1) as u32);
+            let operand = |rows: u32| Some(Operand { rows: rows as u16, depth: depth as u16, bits: shape.bits as u8 });
+            (a.sel.operand, b.sel.operand) = (operand(shape.rows), operand(shape.columns));
             self.op(at, IrOp::Mma { kind, a, b, acc });
         }
         Ok(())
