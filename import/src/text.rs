@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use warpline_sim::ir::{
-    BarRef, BarrierCta, Binary, Class, CounterAct, Executors, Expr, Instr, MoveKind, Op, Phase, Place, Program, Unary,
+    BarRef, BarrierCta, Binary, Class, CounterAct, Executors, Expr, Fence, Instr, MmaKind, MoveKind, Op, Phase, Place,
+    Program, Queue, Unary,
 };
 
 use crate::lift::Lifted;
@@ -182,12 +183,17 @@ fn place(p: &Program, x: &Place) -> String {
 }
 
 fn bar(p: &Program, b: &BarRef) -> String {
+    bar_written(p, b, false)
+}
+
+fn bar_written(p: &Program, b: &BarRef, tables: bool) -> String {
     let d = &p.mbars[b.bar as usize];
-    let stage = if d.stages > 1 { format!("[{}]", expr(p, &b.stage)) } else { String::new() };
+    let part = |e: &Expr| written(p, e, tables);
+    let stage = if d.stages > 1 { format!("[{}]", part(&b.stage)) } else { String::new() };
     let at = match &b.at {
         BarrierCta::Own => String::new(),
-        BarrierCta::Cta(e) => format!(" @cta {}", expr(p, e)),
-        BarrierCta::Ctas(e) => format!(" @ctas {}", expr(p, e)),
+        BarrierCta::Cta(e) => format!(" @cta {}", part(e)),
+        BarrierCta::Ctas(e) => format!(" @ctas {}", part(e)),
     };
     format!("{}{stage}{at}", d.name)
 }
@@ -212,9 +218,26 @@ fn operation(p: &Program, op: &Op) -> String {
             let mask = multicast.as_ref().map_or(String::new(), |e| format!(" multicast {}", expr(p, e)));
             format!("{word} {} -> {}{signals}{mask}", place(p, src), place(p, dst))
         }
-        Op::Mma { a, b, acc, .. } => format!("wgmma {}, {} -> {}", place(p, a), place(p, b), place(p, acc)),
-        Op::Commit(q) => format!("commit {}", format!("{q:?}").to_lowercase()),
-        Op::Wait(q, n) => format!("wait {} <= {}", format!("{q:?}").to_lowercase(), expr(p, n)),
+        Op::Mma { kind, a, b, acc } => {
+            let word = match kind {
+                MmaKind::Umma => "umma",
+                MmaKind::UmmaPair => "umma.pair",
+                MmaKind::Wgmma => "wgmma",
+                MmaKind::Warp => "mma",
+            };
+            format!("{word} {}, {} -> {}", place(p, a), place(p, b), place(p, acc))
+        }
+        Op::CommitUmma(list) => {
+            let bars: Vec<String> = list.iter().map(|b| bar(p, b)).collect();
+            format!("commit umma -> {}", bars.join(", "))
+        }
+        Op::TmemAlloc { obj, pair } | Op::TmemDealloc { obj, pair } => {
+            let word = if matches!(op, Op::TmemAlloc { .. }) { "alloc" } else { "dealloc" };
+            let name = &p.objects[*obj as usize].name;
+            format!("tmem.{word} {name}{}", if *pair { " pair" } else { "" })
+        }
+        Op::Commit(q) => format!("commit {}", queue(*q)),
+        Op::Wait(q, n) => format!("wait {} <= {}", queue(*q), expr(p, n)),
         Op::Init(list) => format!("init {}", names(p, list)),
         Op::Inval(list) => format!("inval {}", names(p, list)),
         Op::Arrive { bar: b, count, expect, relaxed, cluster, drop, state, .. } => {
@@ -243,11 +266,30 @@ fn operation(p: &Program, op: &Op) -> String {
         Op::Elect => "elect.sync".into(),
         Op::ClusterArrive { relaxed } => format!("cluster.arrive{}", if *relaxed { " relaxed" } else { "" }),
         Op::ClusterWait => "cluster.wait".into(),
-        Op::Fence(f) => format!("fence {}", format!("{f:?}").to_lowercase()),
+        Op::Fence(f) => match f {
+            Fence::Async => "fence async".into(),
+            Fence::AsyncGlobal => "fence async.global".into(),
+            Fence::MbarrierInit => "fence mbarrier_init".into(),
+            Fence::Wgmma => "wgmma.fence".into(),
+            Fence::TmemBefore => "tmem.fence before".into(),
+            Fence::TmemAfter => "tmem.fence after".into(),
+            Fence::Cta => "fence cta".into(),
+            Fence::Gpu => "fence gpu".into(),
+        },
         Op::Regs { count, inc } => format!("regs {} {count}", if *inc { "inc" } else { "dec" }),
         Op::GridWait => "grid.wait".into(),
         Op::Counter { act: CounterAct::Add, .. } => "red.add".into(),
         other => format!("{other:?}"),
+    }
+}
+
+/// A queue as the kernel language names it.
+fn queue(q: Queue) -> String {
+    match q {
+        Queue::BulkRead => "bulk.read".into(),
+        Queue::TmemLd => "tmem.ld".into(),
+        Queue::TmemSt => "tmem.st".into(),
+        q => format!("{q:?}").to_lowercase(),
     }
 }
 
@@ -257,23 +299,49 @@ fn names(p: &Program, list: &[u16]) -> String {
 
 /// An expression in the kernel language.
 pub fn expr(p: &Program, e: &Expr) -> String {
+    written(p, e, false)
+}
+
+/// An expression. With `tables`, a choice among constants is `[a, b, c][index]`, which the kernel language does not have.
+fn written(p: &Program, e: &Expr, tables: bool) -> String {
+    let part = |x: &Expr| written(p, x, tables);
     match e {
         Expr::Const(v) => v.to_string(),
         Expr::Param(x) => p.symbols[*x as usize].name.clone(),
         Expr::Var(v) => p.vars[*v as usize].clone(),
         Expr::Env(_) => "cta".into(),
-        Expr::Unary(Unary::Neg, x) => format!("-{}", expr(p, x)),
-        Expr::Unary(Unary::Not, x) => format!("not {}", expr(p, x)),
+        Expr::Unary(Unary::Neg, x) => format!("-{}", part(x)),
+        Expr::Unary(Unary::Not, x) => format!("not {}", part(x)),
         Expr::Binary(op, x) => {
-            let (word, left, right) = (op.word(), expr(p, &x.0), expr(p, &x.1));
+            let (word, left, right) = (op.word(), part(&x.0), part(&x.1));
             match op {
                 Binary::CeilDiv | Binary::Min | Binary::Max => format!("{word}({left}, {right})"),
                 _ => format!("({left} {word} {right})"),
             }
         }
-        Expr::If(x) => format!("({} ? {} : {})", expr(p, &x.0), expr(p, &x.1), expr(p, &x.2)),
+        Expr::If(x) => match constants(e).filter(|_| tables) {
+            Some((index, list)) => format!("{list:?}[{}]", part(index)),
+            None => format!("({} ? {} : {})", part(&x.0), part(&x.1), part(&x.2)),
+        },
         Expr::Tape(..) => "trips".into(),
     }
+}
+
+/// The index and the list of a choice among constants by the index 0, 1, 2 and so on.
+fn constants(e: &Expr) -> Option<(&Expr, Vec<i64>)> {
+    let (mut e, mut index, mut list) = (e, None, Vec::new());
+    while let Expr::If(x) = e {
+        let (Expr::Binary(Binary::Eq, test), Expr::Const(v)) = (&x.0, &x.1) else { return None };
+        if test.1 != Expr::Const(list.len() as i64) || index.is_some_and(|known| known != &test.0) {
+            return None;
+        }
+        index = Some(&test.0);
+        list.push(*v);
+        e = &x.2;
+    }
+    let Expr::Const(last) = e else { return None };
+    list.push(*last);
+    Some((index?, list))
 }
 
 /// What was recovered: roles, loops, rings, barriers, symbols, assumptions.
@@ -300,7 +368,7 @@ pub fn explain(l: &Lifted) -> String {
     }
     let _ = writeln!(s, "\nLoops");
     for x in &p.loops {
-        let bound = x.bound.as_ref().map_or(String::new(), |e| expr(p, e));
+        let bound = x.bound.as_ref().map_or(String::new(), |e| written(p, e, true));
         let _ = writeln!(s, "  line {}: {bound} times", p.site(x.head).line);
     }
     let _ = writeln!(s, "\nShared memory");
@@ -314,10 +382,10 @@ pub fn explain(l: &Lifted) -> String {
     for (pc, i) in p.code.iter().enumerate() {
         let Instr::Op { op: Op::MbarWait { bar: b, phase }, .. } = i else { continue };
         let phase = match phase {
-            Phase::Parity(e) | Phase::Absolute(e) => format!("parity {}", expr(p, e)),
+            Phase::Parity(e) | Phase::Absolute(e) => format!("parity {}", written(p, e, true)),
             Phase::State(s) => format!("state {s}"),
         };
-        let _ = writeln!(s, "    line {}: wait {} {phase}", p.site(pc as u32).line, bar(p, b));
+        let _ = writeln!(s, "    line {}: wait {} {phase}", p.site(pc as u32).line, bar_written(p, b, true));
     }
     for b in &p.named {
         let _ = writeln!(s, "  {}: number {}", b.name, b.first);

@@ -30,6 +30,7 @@ mod imported;
 mod integration;
 mod kernels;
 mod launched;
+mod launched_corpus;
 mod links;
 mod museum;
 mod mutation;

@@ -7,6 +7,7 @@ use super::format::{self, grouped};
 use super::layout::Frame;
 use super::notes::Strip;
 use super::options::{GanttOptions, Size};
+use super::select::RowCounts;
 
 /// Duration of the run, in cycles and, if the clock is known, in time.
 pub(crate) fn total(frame: &Frame<'_>) -> String {
@@ -34,7 +35,7 @@ pub(crate) fn notes(
     strip: &Strip,
     ctas: Option<u32>,
     shown: usize,
-    (asked, idle): (usize, usize),
+    counts: RowCounts,
 ) -> Vec<String> {
     let (t, window) = (frame.t, frame.scale.window);
     let end = t.end.max(TICKS);
@@ -66,12 +67,18 @@ pub(crate) fn notes(
         _ => {}
     }
     let rows = t.rows.iter().filter(|r| drawn(r.cta)).count();
-    if asked + idle < rows {
-        notes.push(format!("{} of {} rows chosen.", grouped((asked + idle) as u64), grouped(rows as u64)));
+    let RowCounts { asked, idle, still } = counts;
+    let chosen = asked + idle + still;
+    if chosen < rows {
+        notes.push(format!("{} of {} rows chosen.", grouped(chosen as u64), grouped(rows as u64)));
     }
     if idle > 0 {
         let rows = if idle == 1 { "row" } else { "rows" };
         notes.push(format!("{} {rows} on which nothing happens left out.", grouped(idle as u64)));
+    }
+    if still > 0 {
+        let rows = if still == 1 { "row that stays as it is" } else { "rows that stay as they are" };
+        notes.push(format!("{} {rows} left out.", grouped(still as u64)));
     }
     if shown < asked {
         let rows = if asked - shown == 1 { "row" } else { "rows" };

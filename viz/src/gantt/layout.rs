@@ -13,7 +13,7 @@ use super::notes::Strip;
 use super::options::{GanttError, GanttOptions, MAX_SIZE, MIN_SIZE, Size};
 use super::rows::{self, Stack};
 use super::scene::{Align, Area, Layer, Scene};
-use super::select::{self, Track, Window};
+use super::select::{self, RowCounts, Track, Window};
 use super::theme::Theme;
 use super::{axis, legend, marks};
 
@@ -36,12 +36,7 @@ pub fn layout<'t>(t: &'t Timeline, options: &'t GanttOptions) -> Result<Scene, G
     let mut tracks = select::tracks(t, options)?;
     let window = Window::new(t, options, &tracks)?;
     select::place(t, window, &mut tracks)?;
-    // A row without spans in the window is left out, unless no row has any.
-    let chosen = tracks.len();
-    if tracks.iter().any(|track| !track.idle()) {
-        tracks.retain(|track| !track.idle());
-    }
-    let (asked, idle) = (tracks.len(), chosen - tracks.len());
+    let counts = select::leave_out(t, window, &mut tracks, !options.rows.is_empty());
     let measure = Measure::new().ok_or(GanttError::Font)?;
     let column = LabelColumn::new(&tracks, &measure, em, width);
     let x = em + column.width();
@@ -53,7 +48,7 @@ pub fn layout<'t>(t: &'t Timeline, options: &'t GanttOptions) -> Result<Scene, G
     // Rows that do not fit are left out, which can only shrink the legend; so the loop ends.
     let mut plan = loop {
         let marks = marks::plan(&frame, &tracks, &drawings, options.wakes);
-        let plan = Plan::new(&frame, options, (width, height), &tracks, &drawings, marks, (asked, idle), &measure);
+        let plan = Plan::new(&frame, options, (width, height), &tracks, &drawings, marks, counts, &measure);
         let fit = plan.stack.fit(plan.room);
         if fit == tracks.len() {
             break plan;
@@ -162,7 +157,7 @@ impl Plan {
         tracks: &[Track<'_>],
         drawings: &[Vec<Drawing>],
         marks: marks::Marks,
-        asked: (usize, usize),
+        counts: RowCounts,
         measure: &Measure,
     ) -> Plan {
         let (t, em) = (frame.t, frame.em);
@@ -178,7 +173,7 @@ impl Plan {
             title: options.title && !t.title.is_empty(),
             subtitle: options.title && !t.subtitle.is_empty(),
             legend: legend::Legend::new(&classes, dense, &marks, measure, em, width - 2 * em),
-            notes: lines(&notes(frame, &strip, options.ctas, tracks.len(), asked), options, |sentences| {
+            notes: lines(&notes(frame, &strip, options.ctas, tracks.len(), counts), options, |sentences| {
                 wrap(sentences, measure, em * 8 / 10, width - 2 * em)
             }),
             axis_lines: if t.mhz > 0.0 { 2 } else { 1 },

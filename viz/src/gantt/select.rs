@@ -1,6 +1,6 @@
 //! Selection and order of the rows and spans of a chart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::timeline::{Row, RowKind, TICKS, Timeline};
 use warpline_sim::words;
@@ -112,6 +112,46 @@ impl Track<'_> {
     pub(crate) fn idle(&self) -> bool {
         self.lanes.iter().all(|lane| lane.spans.is_empty())
     }
+}
+
+/// Numbers of rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowCounts {
+    /// Those to draw, if there is room.
+    pub(crate) asked: usize,
+    /// Those on which nothing happens in the window.
+    pub(crate) idle: usize,
+    /// Barriers and slots that stay as they are.
+    pub(crate) still: usize,
+}
+
+/// Most barriers of a CTA, and most slots, that are shown although they stay as they are in the window.
+const MANY: usize = 12;
+
+/// Leaves out rows without spans, unless no row has any. Of many barriers or slots of a CTA, those go too that stay as
+/// they are in the window, and that no wait in it names.
+pub(crate) fn leave_out(t: &Timeline, window: Window, tracks: &mut Vec<Track<'_>>, chosen: bool) -> RowCounts {
+    let all = tracks.len();
+    if tracks.iter().any(|track| !track.idle()) {
+        tracks.retain(|track| !track.idle());
+    }
+    let (busy, idle) = (tracks.len(), all - tracks.len());
+    let spans = |track: &Track<'_>| track.lanes.iter().flat_map(|l| l.spans.clone()).collect::<Vec<_>>();
+    let span = |s: &ShownSpan| &t.spans[s.span as usize];
+    let waited: BTreeSet<u32> = tracks.iter().flat_map(|track| spans(track)).filter_map(|s| span(&s).on).collect();
+    let mut of: BTreeMap<(u32, Section), usize> = BTreeMap::new();
+    tracks.iter().for_each(|track| *of.entry((track.row.cta, track.section)).or_default() += 1);
+    let still = |track: &Track<'_>| {
+        let many = of.get(&(track.row.cta, track.section)).is_some_and(|n| *n > MANY);
+        let state = matches!(track.section, Section::Barriers | Section::Slots);
+        let since = |s: &ShownSpan| track.section == Section::Barriers || span(s).start <= window.from;
+        let one = matches!(spans(track).as_slice(), [s] if since(s) && span(s).end >= window.to);
+        many && state && one && !waited.contains(&(track.index as u32))
+    };
+    if !chosen {
+        tracks.retain(|track| !still(track));
+    }
+    RowCounts { asked: tracks.len(), idle, still: busy - tracks.len() }
 }
 
 /// The selected rows, grouped by CTA and section, without spans.

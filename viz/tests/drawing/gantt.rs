@@ -231,6 +231,37 @@ fn a_chart_says_what_it_leaves_out() {
     }
 }
 
+/// Of many barriers, those that stay in their phase go, but not one that somebody waits for. Of a few, all stay.
+#[test]
+fn of_many_barriers_those_that_stay_as_they_are_go() {
+    let chart = |barriers: usize| {
+        let mut b = synth::Builder::default();
+        let agent = b.agent(0, "warp", 0);
+        b.span(agent, 0, 1000, SpanKind::Stall(Stall::Mbarrier), "");
+        let names: Vec<String> = (0..barriers).map(|n| format!("bar{n}")).collect();
+        let rows: Vec<u32> = names.iter().map(|n| b.row(0, n, RowKind::Barrier(n.clone()))).collect();
+        for row in &rows[1..] {
+            b.span(*row, 0, 1000, SpanKind::Hold { filling: false }, "φ0");
+        }
+        b.span(rows[0], 0, 500, SpanKind::Hold { filling: false }, "φ0");
+        b.span(rows[0], 500, 1000, SpanKind::Hold { filling: false }, "φ1");
+        let mut t = b.done();
+        t.spans[0].on = Some(rows[1]);
+        let scene = layout(&t, &GanttOptions::default()).unwrap();
+        check(&scene);
+        let all: Vec<String> = texts(&scene).iter().map(|s| s.to_string()).collect();
+        names
+            .into_iter()
+            .filter(|n| all.contains(n))
+            .chain(all.iter().filter(|s| s.contains("stay")).cloned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(chart(12).len(), 12);
+    let many = chart(14);
+    assert_eq!(many[..2], ["bar0", "bar1"]);
+    assert!(many.len() == 3 && many[2].contains("12 rows that stay as they are left out."), "{many:?}");
+}
+
 #[test]
 fn marks_stand_above_the_rows_and_what_finds_no_place_below() {
     let t = synth::pipeline(1, 10);
