@@ -251,6 +251,7 @@ pub(crate) fn barriers(s: &Barriers) -> Result<String, Error> {
             let (need, v) = match &x.need {
                 Need::Needed(v) => ("needed", Some(v)),
                 Need::Redundant(v) => ("redundant", Some(v)),
+                Need::Advised(v) => ("advised", Some(v)),
                 Need::Undecided(v) => ("undecided", Some(v)),
                 Need::NotJudged(_) => ("not_judged", None),
             };

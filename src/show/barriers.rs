@@ -1,6 +1,6 @@
 //! The text of `barriers`: the need for each synchronization statement.
 
-use warpline_verify::{Need, Outcome, Verdict, Violation};
+use warpline_verify::{Need, Outcome, Verdict, Violation, new_note};
 
 use super::WIDTH;
 use super::summary::head;
@@ -9,6 +9,9 @@ use super::verdict::{sentence, violation};
 use crate::console::Paint;
 use warpline_api::Barriers;
 use warpline_sim::words::of;
+
+/// Most faults that are named after the first.
+const FAULTS: usize = 4;
 
 /// Every statement with the fault that it prevents, and a smallest set of statements.
 pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
@@ -26,6 +29,10 @@ pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
         let said = match &removal.need {
             Need::Needed(v) => format!("needed: {}", prevents(v)),
             Need::Redundant(v) => format!("redundant: {}", held(v)),
+            Need::Advised(v) => {
+                let note = new_note(v, &r.whole).map_or("", |n| n.message.as_str());
+                format!("advised: {}, with a note: {note}", held(v))
+            }
             Need::Undecided(v) => format!("undecided: {}", undecided(v)),
             Need::NotJudged(why) => format!("not judged: {why}"),
         };
@@ -72,6 +79,11 @@ fn fault(x: &Violation) -> String {
             let mut rest: Vec<String> =
                 x.findings.iter().skip(1).map(|f| format!("{} at line {}", f.kind.name(), line(f.site))).collect();
             rest.dedup();
+            let more = rest.len().saturating_sub(FAULTS);
+            if more > 0 {
+                rest.truncate(FAULTS);
+                rest.push(format!("{more} more"));
+            }
             if rest.is_empty() { first } else { format!("{first}; also {}", rest.join(", ")) }
         }
         (None, Some(w)) => format!("deadlock at line {}: {} waits for {}", line(w.site), w.agent, w.waits_for),

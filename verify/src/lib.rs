@@ -100,7 +100,7 @@ pub use induction::trip_count::{Family, Trips};
 pub use mutation::{Change, Edit, Inapplicable, edits, synchronizes};
 pub use promela::{Inexpressible, promela};
 pub use properties::{Property, properties};
-pub use repair::redundancy::{Need, Redundancy, Removal, redundancy};
+pub use repair::redundancy::{Need, Redundancy, Removal, new_note, redundancy};
 pub use repair::{Allowed, RepairReport, Suggestion, TrialSteps, Value, suggest, suggest_several};
 pub use search::{Move, SearchReport, SearchResult, Settings, search, search_every};
 pub use sizes::any_size;

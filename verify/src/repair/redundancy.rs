@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use warpline_sim::fences::Level;
 use warpline_sim::ir::{Fence, Instr, Op, Program, Site};
 use warpline_sim::protocol::{Rules, agents};
+use warpline_sim::report::Finding;
 
 use crate::mutation::Edit;
 use crate::{Options, Outcome, Verdict, verify};
@@ -15,6 +16,8 @@ pub enum Need {
     Needed(Box<Verdict>),
     /// The kernel without the statement holds as far as the kernel itself.
     Redundant(Box<Verdict>),
+    /// So it does, with a note that the kernel itself does not have.
+    Advised(Box<Verdict>),
     /// Less is decided without the statement than with it.
     Undecided(Box<Verdict>),
     /// The model does not check what the statement is for; the reason.
@@ -65,8 +68,10 @@ pub fn redundancy(given: &Program, rules: Rules, options: Options, tick: &(dyn F
             let v = without(std::slice::from_ref(&site));
             let need = if v.outcome == Outcome::Violated {
                 Need::Needed(Box::new(v))
-            } else if v.covers(&whole) {
+            } else if v.covers(&whole) && new_note(&v, &whole).is_none() {
                 Need::Redundant(Box::new(v))
+            } else if v.covers(&whole) {
+                Need::Advised(Box::new(v))
             } else {
                 Need::Undecided(Box::new(v))
             };
@@ -80,7 +85,7 @@ pub fn redundancy(given: &Program, rules: Rules, options: Options, tick: &(dyn F
         if let Need::Redundant(alone) = &r.need {
             gone.push(r.site.clone());
             let v = if gone.len() == 1 { (**alone).clone() } else { without(&gone) };
-            if v.covers(&whole) {
+            if v.covers(&whole) && new_note(&v, &whole).is_none() {
                 spare.push(i);
                 minimal = v;
             } else {
@@ -91,6 +96,11 @@ pub fn redundancy(given: &Program, rules: Rules, options: Options, tick: &(dyn F
     Redundancy { whole, removals, spare, minimal }
 }
 
+/// The first note of a verdict whose rule no note of another verdict has.
+pub fn new_note<'v>(v: &'v Verdict, whole: &Verdict) -> Option<&'v Finding> {
+    v.notes.iter().find(|n| whole.notes.iter().all(|w| w.code != n.code))
+}
+
 /// The statements that wait or fence, in source order. An arrival alone cannot be removed, because some agent waits for
 /// it.
 fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
@@ -98,6 +108,7 @@ fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
     for (pc, i) in prog.code.iter().enumerate() {
         if let Instr::Op { op, .. } = i
             && waits_or_fences(op)
+            && !(*op == Op::WarpSync && passes_data(prog.site(pc as u32)))
             && !list.iter().any(|(s, _)| same(s, prog.site(pc as u32)))
         {
             list.push((prog.site(pc as u32).clone(), op));
@@ -105,6 +116,12 @@ fn candidates(prog: &Program) -> Vec<(Site, &Op)> {
     }
     list.sort_by(|(a, _), (b, _)| (&a.file, a.line, a.col).cmp(&(&b.file, b.line, b.col)));
     list
+}
+
+/// Whether a statement of a compiled kernel passes data between the lanes that it joins, as `shfl.sync.idx.b32` does. It
+/// is there for the data.
+fn passes_data(site: &Site) -> bool {
+    site.text.contains(".sync.") && !site.text.contains("bar.warp.sync")
 }
 
 /// The reason why removing a statement would show nothing.
