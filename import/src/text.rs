@@ -356,7 +356,11 @@ pub fn explain(l: &Lifted) -> String {
             sets.push(*w);
         }
     }
-    let _ = writeln!(s, "Sets of warps that act apart");
+    let _ = writeln!(s, "Roles");
+    for r in &p.roles {
+        let _ = writeln!(s, "  {}: warps {}", r.name, warps(r.warps));
+    }
+    let _ = writeln!(s, "\nSets of warps that act apart");
     if sets.is_empty() {
         let _ = writeln!(s, "  none: all warps do the same");
     }

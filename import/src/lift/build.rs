@@ -226,6 +226,7 @@ pub(super) fn program(
         opaque_globals: true,
     };
     count_waits(&mut program);
+    program.roles = super::roles::roles(&program);
     let capped = if launch.timed { Vec::new() } else { super::capped::capped(&program, &free) };
     if s.arena.divides_unsigned {
         s.assume(entry.line, "a number that an unsigned instruction divides is not negative");

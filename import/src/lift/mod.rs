@@ -62,6 +62,7 @@ mod reset;
 mod residues;
 mod resume;
 mod rings;
+mod roles;
 mod selected;
 mod serial;
 mod shadow;
