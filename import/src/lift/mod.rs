@@ -9,6 +9,7 @@ mod asserted;
 mod atomics;
 mod barriers;
 mod build;
+mod bulk_rows;
 mod calls;
 mod capped;
 mod cases;
@@ -395,6 +396,7 @@ fn walked<'a>(
                 open: Default::default(),
                 open_before: Default::default(),
                 passed: BTreeMap::new(),
+                row_lanes: bulk_rows::RowLanes::default(),
                 fresh: None,
                 s: &mut shared,
             };

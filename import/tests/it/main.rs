@@ -24,6 +24,7 @@ mod mutation;
 mod pipelines;
 mod producers;
 mod registers;
+mod rows;
 mod sass;
 mod skipped;
 mod slots;
