@@ -189,6 +189,40 @@ fn a_stationary_product_of_few_rows_has_half_of_the_columns() {
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
 
+/// Scale factors take a column for each 32 rows of the left operand, and one for each 32 columns of the right one.
+#[test]
+fn scale_factors_have_as_many_columns_as_the_shape_needs() {
+    // The result begins at column 0, the factors of both operands follow it.
+    let kernel = |n: u32, column: u32| {
+        let body = format!(
+            "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 512;\n\
+             $L1:\n\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+             \tld.shared.b32 %r20, [%r3];\n\tsetp.eq.s32 %p5, %r1, 128;\n\t@!%p5 bra $L2;\n\
+             \tmov.b64 %rd5, 4611686293305294976;\n\tsetp.ne.s32 %p6, %r1, %r1;\n\
+             \tadd.s32 %r22, %r20, {n};\n\tadd.s32 %r23, %r22, 4;\n\
+             \ttcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r20], %rd5, %rd5, {}, [%r22], [%r23], %p6;\n\
+             \ttcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2];\n\
+             $L2:\n\tsetp.gt.u32 %p7, %r1, 127;\n\t@%p7 bra $L3;\n\tadd.s32 %r21, %r20, {column};\n\
+             \ttcgen05.st.sync.aligned.32x32b.x1.b32 [%r21], {{%r1}};\n\ttcgen05.wait::st.sync.aligned;\n\
+             $L3:\n{}\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+             \t@%p3 bra $L4;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r20, 512;\n$L4:\n",
+            barriers(&[1]),
+            n / 8 << 17,
+            wait("L5", 0, "0")
+        );
+        let text = text(160, &body).replace("sm_90a", "sm_100a").replace("data[1024]", "data[65536]");
+        common::verdict_on(&text)
+    };
+    for (n, of_right) in [(8, 1), (64, 2), (256, 8)] {
+        let behind = n + 4 + of_right;
+        assert_eq!(kernel(n, behind), "proved\t", "{n}");
+        for column in [n, n + 3, n + 4, behind - 1] {
+            let faulty = kernel(n, column);
+            assert!(faulty.starts_with("violated"), "{n} {column}: {faulty}");
+        }
+    }
+}
+
 /// CUTLASS has the host compute how many bytes a copy brings: they reach up to the barriers behind them.
 #[test]
 fn an_argument_says_how_many_bytes_a_barrier_expects() {
