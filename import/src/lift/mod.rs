@@ -50,6 +50,7 @@ mod outcomes;
 mod peek;
 mod periodic;
 mod pieces;
+mod places;
 mod pointers;
 mod positive;
 mod possible;

@@ -14,6 +14,7 @@ mod damaged;
 mod families;
 mod far;
 mod habits;
+mod halves;
 mod idle_loops;
 mod iterations;
 mod kernels;
