@@ -207,7 +207,7 @@ fn scale_factors_have_as_many_columns_as_the_shape_needs() {
              $L3:\n{}\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
              \t@%p3 bra $L4;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r20, 512;\n$L4:\n",
             barriers(&[1]),
-            n / 8 << 17,
+            (n / 8) << 17,
             wait("L5", 0, "0")
         );
         let text = text(160, &body).replace("sm_90a", "sm_100a").replace("data[1024]", "data[65536]");
