@@ -239,6 +239,27 @@ fn an_argument_says_how_many_bytes_a_barrier_expects() {
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
 
+/// A tensor map of 4-bit elements that its copies unpack (`16U4_ALIGN16B`) fills 16 bytes for each 8 that the barrier
+/// counts. The text does not say so, and the copy has the bytes that are counted (DEVIATIONS, 67).
+#[test]
+fn fixme_a_copy_that_unpacks_fills_more_bytes_than_its_barrier_counts() {
+    let kernel = |waits: &str| {
+        let copy = "\t@%p1 bra $L0;\n\tmbarrier.arrive.expect_tx.shared.b64 %rd3, [%r2], 512;\n\tmov.b32 %r14, 0;\n\
+             \tcp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd2, {%r14}], [%r2];\n$L0:\n";
+        let read = "\tshl.b32 %r4, %r1, 2;\n\tadd.s32 %r5, %r3, %r4;\n\tld.shared.b32 %r6, [%r5];\n";
+        let body = format!(
+            "{}{copy}\tsetp.gt.u32 %p3, %r1, {waits};\n\t@%p3 bra $L2;\n{}$L2:\n{read}",
+            barriers(&[1]),
+            wait("L1", 0, "0")
+        );
+        common::verdict_on(&text(256, &body).replace("sm_90a", "sm_100a"))
+    };
+    let faulty = kernel("63");
+    assert!(faulty.starts_with("violated"), "{faulty}");
+    // The copy fills the second 512 bytes, too, if it unpacks.
+    assert_eq!(kernel("127"), "proved\t");
+}
+
 /// A copy in, and a copy out of the same bytes, which no thread writes.
 #[test]
 fn a_store_reads_what_a_copy_brought() {
