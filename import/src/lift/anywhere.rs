@@ -10,6 +10,8 @@ use crate::symbolic::{Atom, Facts, Node as TermNode, Term};
 
 use super::build::{FEWER_SLOTS, Plan, at_inst, plan};
 use super::merge::{Merged, MergedKind};
+use super::pieces::EQUAL_SLOTS;
+use super::places::{MOST_SPLITS, told_apart};
 use super::shared::Shared;
 use super::tree::{Effect, Run, Touch, Val};
 use super::walk::Walk;
@@ -152,8 +154,21 @@ pub(super) fn planned(
     }
     let mut first = None;
     for least in LEAST {
-        let tree = bounded(s, tree.clone(), least);
-        match plan(s, &tree, warps) {
+        let mut tree = bounded(s, tree.clone(), least);
+        let mut found = plan(s, &tree, warps);
+        for _ in 0..MOST_SPLITS {
+            let Err(e) = &found else { break };
+            let line = e.line;
+            let Some(apart) = (e.expected == EQUAL_SLOTS).then(|| told_apart(s, &tree, line)).flatten() else { break };
+            tree = apart;
+            let next = plan(s, &tree, warps);
+            // What is left is of this kind, or the first reason counts.
+            if next.as_ref().is_err_and(|e| e.expected != EQUAL_SLOTS) {
+                break;
+            }
+            found = next;
+        }
+        match found {
             Ok(plan) => return Ok((tree, plan)),
             Err(e) if e.expected == FEWER_SLOTS => drop(first.get_or_insert(e)),
             Err(e) => return Err(first.unwrap_or(e)),

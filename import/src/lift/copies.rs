@@ -12,6 +12,7 @@ impl Walk<'_, '_> {
     pub(super) fn copy(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         if i.has("commit_group") {
             let s = if i.has("bulk") { Stream::Bulk } else { Stream::Copy };
+            self.groups_of_lanes(i, s)?;
             return self.push(at, 0, Effect::Commit(s));
         }
         if i.has("wait_group") || i.has("wait_all") {
@@ -20,6 +21,7 @@ impl Walk<'_, '_> {
                 (true, false) => Stream::Bulk,
                 (true, true) => Stream::BulkRead,
             };
+            self.groups_of_lanes(i, s)?;
             if i.has("wait_all") {
                 self.push(at, 1, Effect::Commit(s))?;
             }
@@ -70,6 +72,9 @@ impl Walk<'_, '_> {
                 self.push(at, 0, Effect::BulkLoad { to, bar, bytes, multicast, cta })
             }
             ["global", _] => {
+                if !tensor && self.rows_by_lane(at, i)? {
+                    return Ok(());
+                }
                 let from = self.same(i, i.arg(1), "address")?;
                 let bytes = if tensor { None } else { Some(self.same(i, i.arg(2), "bytes")?) };
                 if self.lanes == u32::MAX {

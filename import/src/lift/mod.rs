@@ -9,6 +9,7 @@ mod asserted;
 mod atomics;
 mod barriers;
 mod build;
+mod bulk_rows;
 mod calls;
 mod capped;
 mod cases;
@@ -49,6 +50,7 @@ mod outcomes;
 mod peek;
 mod periodic;
 mod pieces;
+mod places;
 mod pointers;
 mod positive;
 mod possible;
@@ -396,6 +398,7 @@ fn walked<'a>(
                 open: Default::default(),
                 open_before: Default::default(),
                 passed: BTreeMap::new(),
+                row_lanes: bulk_rows::RowLanes::default(),
                 fresh: None,
                 s: &mut shared,
             };

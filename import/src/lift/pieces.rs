@@ -72,6 +72,9 @@ fn groups(list: &[Merged], found: &mut BTreeSet<Vec<Run>>) {
     open.into_values().for_each(|group| close(Some(group), found));
 }
 
+/// What accesses at places that differ by iteration expect.
+pub(super) const EQUAL_SLOTS: &str = "slots of equal size";
+
 /// Divides slots into pieces, as few as possible. Slots with more pieces than 64 become smaller ones.
 pub(super) fn divide(
     s: &Shared<'_>,
@@ -132,7 +135,7 @@ pub(super) fn divide(
                 let message = format!(
                     "the bytes of shared memory from {base} on are accessed at places that differ by iteration ({term})"
                 );
-                return Err(at_inst(s, *at, message, "slots of equal size"));
+                return Err(at_inst(s, *at, message, EQUAL_SLOTS));
             }
         }
     }

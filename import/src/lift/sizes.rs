@@ -319,6 +319,13 @@ struct Write {
     phase: u32,
 }
 
+impl Write {
+    /// Whether it comes just before the barrier that a phase begins with, or behind it.
+    fn is_before(&self, phase: u32) -> bool {
+        self.phase == phase || self.phase + 1 == phase
+    }
+}
+
 /// Bytes of stores by tensor map: those that threads have written, from the store's address up to the address of the
 /// next store. What no thread wrote is what copies brought there, of the sizes `loads`.
 pub(super) fn stores(
@@ -361,7 +368,10 @@ pub(super) fn stores(
         addresses(a, *to).unwrap_or_default().into_iter().map(|x| (x, x + i64::from(*n))).collect::<Vec<_>>()
     };
     let copied = united(loads.iter().flat_map(loaded).collect());
+    // Bytes that threads write just before a store, by its phase.
+    let mut before: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
     for (at, from, phase) in list {
+        let last = before.entry(phase).or_insert_with(|| joined(written.iter().filter(|w| w.is_before(phase))));
         let Some(addresses) = addresses(a, from) else {
             return Err((at, "where this copy comes from has no bounds".into()));
         };
@@ -369,7 +379,7 @@ pub(super) fn stores(
             let inside = |(low, high): &&(i64, i64)| low <= x && x < high;
             let (_, end) = all.iter().find(inside).or_else(|| copied.iter().find(inside))?;
             let n = starts.range(x + 1..).next().map_or(*end, |s| (*s).min(*end)) - x;
-            Some(last_written(&written, *x, n, phase).unwrap_or(n))
+            Some(last_written(&written, last, *x, n, phase).unwrap_or(n))
         };
         let n = addresses.iter().filter_map(size).min();
         let Some(n) = n else { return Err((at, "nothing is written where this copy reads".into())) };
@@ -385,10 +395,9 @@ fn joined<'w>(written: impl Iterator<Item = &'w Write>) -> Vec<(i64, i64)> {
 
 /// The bytes of a store that warps write just before its barrier. Other bytes may follow that are written at other places
 /// only, such as those of an exchange between lanes. The box of a tensor map is rather a power of two.
-fn last_written(written: &[Write], from: i64, all: i64, phase: u32) -> Option<i64> {
-    let last = |w: &&Write| w.phase == phase || w.phase + 1 == phase;
-    let (_, end) = joined(written.iter().filter(last)).into_iter().find(|(low, high)| *low <= from && from < *high)?;
-    let apart = |w: &Write| w.high <= end || w.low >= end && (w.low >= from + all || !last(&w));
+fn last_written(written: &[Write], last: &[(i64, i64)], from: i64, all: i64, phase: u32) -> Option<i64> {
+    let (_, end) = *last.iter().find(|(low, high)| *low <= from && from < *high)?;
+    let apart = |w: &Write| w.high <= end || w.low >= end && (w.low >= from + all || !w.is_before(phase));
     let n = end - from;
     (n < all && all.count_ones() > 1 && n.count_ones() == 1 && written.iter().all(apart)).then_some(n)
 }

@@ -132,7 +132,7 @@ impl Walk<'_, '_> {
         if self.unsure > 0 && e == Effect::Fence(Fence::Cta) {
             return Ok(());
         }
-        if self.unsure > 0 && !matches!(e, Effect::Touch(..)) {
+        if self.unsure > 0 && !Self::only_accesses(&e) {
             let i = self.inst(at);
             return Err(self.s.error(
                 i,

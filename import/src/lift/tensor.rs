@@ -146,10 +146,11 @@ impl Walk<'_, '_> {
             a => (self.described(i, a, if scaled { 128 } else { half(m) }, 32, bits, trans_a, k)?, Vec::new()),
         };
         let b = self.described(i, i.arg(2), half(n), 32, bits, trans_b, k)?;
-        // Scale factors are in tensor memory, a few columns each.
-        for arg in i.args_from(4).iter().filter(|a| scaled && matches!(a, Arg::Mem { .. })) {
+        // Scale factors are in tensor memory: a column for each 32 rows of A, then one for each 32 columns of B.
+        let scales = i.args_from(4).iter().filter(|a| scaled && matches!(a, Arg::Mem { .. }));
+        for (arg, rows) in scales.zip([128, n]) {
             let t = self.same(i, arg, "address")?;
-            reads.extend(self.columns(i, t, 4, None)?);
+            reads.extend(self.columns(i, t, rows.div_ceil(32), None)?);
         }
         let shape = TensorShape { rows: if scaled { 128 } else { half(m) }, columns: half(n), depth: 256 / bits, bits };
         self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d, pair, shape })

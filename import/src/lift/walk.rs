@@ -85,6 +85,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) passed: std::collections::BTreeMap<i64, usize>,
     /// The barrier of all threads that the warp passed last, and how often, if it has not waited since.
     pub(super) fresh: Option<(i64, usize)>,
+    /// The lanes that store rows of their own, commit and wait.
+    pub(super) row_lanes: super::bulk_rows::RowLanes,
 }
 
 impl<'a> Walk<'_, 'a> {
