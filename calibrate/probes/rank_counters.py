@@ -6,19 +6,25 @@ M: sm__cycles_elapsed.max, sm__cycles_active.avg, gpu__time_duration.sum, lts__c
 lts__t_sectors_srcunit_tex_op_read.sum, lts__t_sectors_srcunit_tex.sum, lts__t_sectors_srcunit_ltcfabric.sum, lts__t_sector_hit_rate.pct,
 lts__t_sectors.avg, .max, dram__bytes_read.sum, dram__bytes_write.sum. LOG has the name of each launch, in order. Data:
 ../data/h100_rank_counters.csv.
+
+    ncu (as above, with the M below) python3 rank_counters.py LOG TIMES [FIRST] > ncu.csv
+
+launches each TIMES times, in turn, or those of the FIRST products only. One pass counts this M: sm__cycles_elapsed.max,
+gpu__time_duration.sum, lts__t_sectors_srcunit_tex_op_read.sum. Data: ../data/h100_rank_again.csv (20 1) and
+../data/h100_rank_five.csv (5).
 """
 
 import sys
 
 import torch
 
-log, sys.argv = sys.argv[1], ["rank.py", "."]
+log, (times, first), sys.argv = sys.argv[1], [int(n) for n in sys.argv[2:] + ["1", "40"][len(sys.argv) - 2 :]], ["rank.py", "."]
 from rank import CONFIGURATIONS, PROBLEMS, product  # noqa: E402
 
 
 def main():
     with open(log, "w") as out:
-        for m, n, k in PROBLEMS:
+        for m, n, k in PROBLEMS[:first] * times:
             for kind in ("gemm", "tma"):
                 for config in CONFIGURATIONS:
                     name, kernel, grid, args, meta = product(kind, m, n, k, *config)
