@@ -83,4 +83,5 @@ def main():
         json.dump(cost, f)
 
 
-main()
+if __name__ == "__main__":
+    main()
