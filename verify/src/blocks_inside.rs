@@ -27,7 +27,7 @@ const DEPTH: u32 = 16;
 /// of jobs. A proof that gives a `let` another value does not compare blocks with the ends of matrices
 /// ([`Program::loose`]).
 pub fn assumed_inside(prog: &Program, trips: &Trips) -> Vec<(String, u32)> {
-    if sets_a_let(prog, trips) { not_inside(prog, trips, &[]) } else { Vec::new() }
+    if sets_a_let(prog, trips) { not_inside(prog, Some(trips), &OtherBlocks::Of(&[])) } else { Vec::new() }
 }
 
 /// Whether a proof over the number of jobs gives a `let` another value.
@@ -39,25 +39,43 @@ pub(crate) fn sets_a_let(prog: &Program, trips: &Trips) -> bool {
 /// Whether some block is not known to begin inside its matrix for every trip count and number of jobs. The proof has
 /// other blocks in the place of those that the indices of these loops name.
 pub(crate) fn unknown(prog: &Program, trips: &Trips, named: &[Pc]) -> bool {
-    !not_inside(prog, trips, named).is_empty()
+    !not_inside(prog, Some(trips), &OtherBlocks::Of(named)).is_empty()
+}
+
+/// The same where the proof has other blocks along these dimensions.
+pub(crate) fn unknown_along(prog: &Program, trips: Option<&Trips>, dims: &BTreeSet<(ObjId, usize)>) -> bool {
+    !not_inside(prog, trips, &OtherBlocks::Along(dims)).is_empty()
+}
+
+/// Where a proof has other blocks than the kernel.
+enum OtherBlocks<'a> {
+    /// Those that the indices of loops name, which begin with these instructions.
+    Of(&'a [Pc]),
+    /// Along these dimensions of matrices.
+    Along(&'a BTreeSet<(ObjId, usize)>),
 }
 
 /// The matrices with a block that is not known to begin inside, each with a line. Any one parameter may set the number of
 /// jobs, and one sets the trip count of the main loop; the others are as given.
-fn not_inside(prog: &Program, trips: &Trips, named: &[Pc]) -> Vec<(String, u32)> {
+fn not_inside(prog: &Program, trips: Option<&Trips>, other: &OtherBlocks<'_>) -> Vec<(String, u32)> {
     if prog.hands_out() || prog.opaque_globals {
         return Vec::new();
     }
-    let jobs = trips.turns_name().and_then(|name| prog.symbol(name));
+    let jobs = trips.and_then(Trips::turns_name).and_then(|name| prog.symbol(name));
     let by = jobs.map(|jobs| prog.parameters_of(&Expr::Param(jobs))).unwrap_or_default();
     let by: Vec<Option<ParamId>> = if by.is_empty() { vec![None] } else { by.into_iter().map(Some).collect() };
-    let compared = !sets_a_let(prog, trips);
+    let steps = trips.and_then(|trips| prog.symbol(&trips.name));
+    let along = matches!(other, OtherBlocks::Along(_));
+    let compared = along || !trips.is_some_and(|trips| sets_a_let(prog, trips));
     let lists = by.into_iter().map(|jobs| {
-        let varied: BTreeSet<ParamId> = prog.symbol(&trips.name).into_iter().chain(jobs).collect();
+        let varied: BTreeSet<ParamId> = steps.into_iter().chain(jobs).collect();
         let kernel = prog.bind_all_but(&varied);
         let varied = varied.iter().filter_map(|p| kernel.symbol(&prog.symbols[*p as usize].name)).collect();
-        let mut inside = Inside { forms: Forms::of(&kernel), prog: &kernel, varied, named, compared, other: BTreeSet::new() };
-        inside.other = inside.with_other_blocks();
+        let mut inside = Inside { forms: Forms::of(&kernel), prog: &kernel, varied, compared, other: BTreeSet::new() };
+        inside.other = match other {
+            OtherBlocks::Of(loops) => inside.named_by(loops),
+            OtherBlocks::Along(dims) => (*dims).clone(),
+        };
         inside.not_inside()
     });
     lists.min_by_key(Vec::len).unwrap_or_default()
@@ -69,8 +87,6 @@ struct Inside<'p> {
     forms: Forms<'p>,
     /// These parameters.
     varied: BTreeSet<ParamId>,
-    /// The first instructions of loops whose indices only name blocks.
-    named: &'p [Pc],
     /// Whether runs of the proof compare blocks with the ends of matrices.
     compared: bool,
     /// The matrices that have no end along a dimension in the proof, because it uses other blocks there.
@@ -98,14 +114,15 @@ impl Inside<'_> {
         list
     }
 
-    /// The dimensions of matrices along which the proof has other blocks.
-    fn with_other_blocks(&self) -> BTreeSet<(ObjId, usize)> {
+    /// The dimensions of matrices along which the indices of loops name blocks.
+    fn named_by(&self, loops: &[Pc]) -> BTreeSet<(ObjId, usize)> {
         let mut list = BTreeSet::new();
         for (pc, i) in (0..).zip(&self.prog.code) {
+            let index = |v| self.loop_of(v, pc).is_some_and(|l| loops.contains(&l.head));
             each(self.prog, i, &mut |what, e| {
                 if let ExprUse::Tile(obj, dim) = what
-                    && !self.named.is_empty()
-                    && self.may_read(e, pc, &|v| self.loop_of(v, pc).is_some_and(|l| self.named.contains(&l.head)), 0)
+                    && !loops.is_empty()
+                    && self.may_read(e, pc, &index, 0)
                 {
                     list.insert((obj, dim));
                 }
@@ -256,6 +273,11 @@ impl Inside<'_> {
                     (Binary::Mul, _) if a >= 0 && b >= 0 && (constant.or(p.0.constant())).is_some() => {
                         Some((a.checked_mul(b)?, Expr::binary(*op, x, y)))
                     }
+                    (Binary::Max, _) => {
+                        let most = x.constant().zip(y.constant()).map(|(x, y)| Expr::Const(x.max(y)))?;
+                        Some((a.max(b), most))
+                    }
+                    (Binary::Min, _) => Some((a.min(b), if x.constant().is_some() { x } else { y })),
                     (Binary::Div, Some(1..)) if a >= 0 => Some((0, Expr::binary(*op, x, y))),
                     (Binary::Rem, Some(c @ 1..)) if a >= 0 => Some((0, Expr::Const(c - 1))),
                     _ => None,
