@@ -177,9 +177,10 @@ impl Inside<'_> {
                 return true;
             }
             let tile = if place.elements { 1 } else { o.block[axis] };
-            let below = self.range(e, pc, 0).filter(|(least, _)| *least >= 0).is_some_and(|(_, most)| {
-                self.always_below(&Expr::binary(Binary::Mul, most, Expr::Const(tile)), end)
-            });
+            let below = self
+                .range(e, pc, 0)
+                .filter(|(least, _)| *least >= 0)
+                .is_some_and(|(_, most)| self.always_below(&Expr::binary(Binary::Mul, most, Expr::Const(tile)), end));
             // The run of the kernel as given has all blocks of an access that every run has, and with the same numbers.
             below || !self.varies(e, pc, 0) && !self.varies(end, pc, 0) && self.always_reached(pc)
         })

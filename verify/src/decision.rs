@@ -274,7 +274,8 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     // and if the form of blocks does not show that they are inside, trip counts are decided with the given number of jobs.
     let compared = |decided: Decided| {
         let a_let = trips.as_ref().filter(|t| blocks_inside::sets_a_let(program, t));
-        let Some(trips) = a_let.filter(|_| decided.v.outcome == Outcome::Proved && options.engine != Engine::Search) else {
+        let Some(trips) = a_let.filter(|_| decided.v.outcome == Outcome::Proved && options.engine != Engine::Search)
+        else {
             return decided;
         };
         let given = prove::as_given(program, (rules, budget), options);
