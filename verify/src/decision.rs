@@ -270,9 +270,26 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
             return Decided { v, ..decided };
         }
     }
+    // A proof that gives a `let` another value compares no blocks with the ends of matrices. So the kernel as given is run,
+    // and if the form of blocks does not show that they are inside, trip counts are decided with the given number of jobs.
+    let compared = |decided: Decided| {
+        let a_let = trips.as_ref().filter(|t| blocks_inside::sets_a_let(program, t));
+        let Some(trips) = a_let.filter(|_| decided.v.outcome == Outcome::Proved && options.engine != Engine::Search)
+        else {
+            return decided;
+        };
+        let given = prove::as_given(program, (rules, budget), options);
+        let steps = (given.outcome == Outcome::Proved && blocks_inside::unknown(program, trips, &[])).then(|| {
+            let steps = |n: i64| trips.at(n);
+            let at = VariedLoops { steps: Some(&steps), ..VariedLoops::default() };
+            verify_varied(trips.given(), at, (rules, budget), options)
+        });
+        let fault = [Some(given), steps].into_iter().flatten().find(|v| v.outcome == Outcome::Violated);
+        fault.map_or(decided, |v| Decided { v, fixed: Vec::new(), varied: false, apart: None })
+    };
     let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
     let Some(of) = any_length else {
-        let decided = decide(program, None);
+        let decided = compared(decide(program, None));
         // Loops around the main loop whose trip counts the given values fix are one loop over jobs, where jobs are alike.
         let nested = decided.v.outcome == Outcome::Proved && !decided.fixed.is_empty();
         if !nested || options.engine == Engine::Search {
@@ -305,7 +322,7 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     if settled {
         return decided;
     }
-    let mut other = decide(program, None);
+    let mut other = compared(decide(program, None));
     let reason = decided.v.undecided.as_deref().or(decided.v.why());
     if let (Outcome::Bounded { why, .. }, Some(reason)) = (&mut other.v.outcome, reason) {
         *why += &format!("; with another trip count for each job (line {}): {reason}", of.line);
@@ -322,7 +339,7 @@ fn beyond(program: &Program, x: &Violation) -> bool {
 /// Whether the form of blocks shows what a proof with other blocks leaves out. Each store in the loops over jobs is to
 /// another block in each job, and blocks begin inside their matrices.
 fn known_blocks(program: &Program, trips: &Trips, one: &OneLoop) -> bool {
-    global_stores::once_in_each_turn(trips.given(), &one.heads) && !blocks_inside::unknown(program, trips)
+    global_stores::once_in_each_turn(trips.given(), &one.heads) && !blocks_inside::unknown(program, trips, &one.heads)
 }
 
 /// The fault of a kernel with trip counts that have a fault if blocks are others; `None` where the kernel has none.

@@ -68,6 +68,12 @@ pub fn any_size(program: &Program, names: &[String]) -> Option<Program> {
     program.of_any_size(&sizes?)
 }
 
+/// The program with its sizes bound to the given values.
+pub(crate) fn bound(program: &Program) -> Program {
+    let sizes = candidates(program);
+    program.bind_all_but(&(0..program.symbols.len() as ParamId).filter(|p| !sizes.contains(p)).collect())
+}
+
 /// The parameters that only set dimensions of the grid and extents of global matrices.
 fn candidates(prog: &Program) -> BTreeSet<ParamId> {
     let mut read = BTreeSet::new();

@@ -89,8 +89,9 @@ impl BlockNames {
         small.all(|small| small).then_some(BlockNames { terms, mailboxes })
     }
 
-    /// Puts multiples of the job's number in the place of terms.
-    pub(super) fn put_into(&self, kernel: &mut Program, nests: &[Nest]) -> Option<()> {
+    /// Puts multiples of the job's number in the place of terms. `None` where runs do not show that blocks are inside their
+    /// matrices, because a trip count decides that, too.
+    pub(super) fn put_into(&self, kernel: &mut Program, nests: &[Nest], varied: &BTreeSet<ParamId>) -> Option<()> {
         let prog = kernel.clone();
         for nest in nests {
             let numbers = self.terms.iter().map(|(term, _)| nest.number_of(term)).collect::<Option<Vec<_>>>()?;
@@ -112,25 +113,39 @@ impl BlockNames {
                         extents[dim] = Expr::Const(ANY_EXTENT);
                     }
                 });
-                begin_inside(&prog.code[pc], &mut kernel.code[pc], nest);
+                begin_inside(&prog, pc, &mut kernel.code[pc], (nest, varied))?;
             }
         }
         Some(())
     }
 }
 
-/// Blocks that values known only at run time choose begin inside their matrices, as the claim of lemma 17 says.
-fn begin_inside(own: &Instr, i: &mut Instr, nest: &Nest) {
-    let (Instr::Op { op: Op::Move { src: from, dst: to, .. }, .. }, Instr::Op { op: Op::Move { src, dst, .. }, .. }) =
-        (own, i)
+/// Blocks that values known only at run time choose begin inside their matrices, as the claim of lemma 17 says. So do other
+/// blocks of loops as written, since `blocks_inside` is asked. Of other loops, the run of the kernel as given shows this, and
+/// a coordinate or the end of its matrix may not depend on a number that the proof varies.
+fn begin_inside(prog: &Program, pc: usize, i: &mut Instr, (nest, varied): (&Nest, &BTreeSet<ParamId>)) -> Option<()> {
+    let (
+        Instr::Op { op: Op::Move { src: from, dst: to, how, masked, .. }, .. },
+        Instr::Op { op: Op::Move { src, dst, .. }, .. },
+    ) = (&prog.code[pc], i)
     else {
-        return;
+        return Some(());
     };
+    let by_threads = !masked && !matches!(how, MoveKind::TmaLoad | MoveKind::TmaStore);
     for (own, place) in [(from, src), (to, dst)] {
-        for (inside, e) in place.begins_inside.iter_mut().zip(&own.at) {
-            *inside |= nest.bounds_at_run_time(&nest.resolved(e));
+        let extents = prog.forms.extents.get(own.obj as usize).and_then(Option::as_ref);
+        for (axis, (inside, e)) in place.begins_inside.iter_mut().zip(&own.at).enumerate() {
+            let e = nest.resolved(e);
+            let at_run_time = nest.bounds_at_run_time(&e);
+            *inside |= at_run_time || nest.chosen.is_none() && reads_index(&e);
+            let varies = |e: &Expr| !prog.parameters_of(e).is_disjoint(varied);
+            let ends = extents.is_some_and(|of| varies(&of[axis]));
+            if by_threads && extents.is_some() && !*inside && reads_index(&e) && (varies(&e) || ends) {
+                return None;
+            }
         }
     }
+    Some(())
 }
 
 /// The terms with the logarithms of their multiples, and the logarithm of the factor between two of these. Terms of one

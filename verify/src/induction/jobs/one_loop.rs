@@ -78,7 +78,7 @@ impl OneLoop {
         let names = BlockNames::of(prog, &nests, &varied)?;
         let heads = nests.iter().flat_map(Nest::naming).map(|l| l.head).collect();
         let mut kernel = prog.clone();
-        names.put_into(&mut kernel, &nests)?;
+        names.put_into(&mut kernel, &nests, &varied)?;
         if let Some(line) = chosen {
             if !block_names::stores_apart(prog, &nests) {
                 return None;

@@ -19,10 +19,13 @@ mod mailboxes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::{
-    ANY_EXTENT, Binary, Class, Env, Expr, ExprUse, Instr, ObjId, Op, Program, TapeId, VarId, each, each_mut,
+    ANY_EXTENT, Binary, Class, Env, Expr, ExprUse, Instr, MoveKind, ObjId, Op, Program, TapeId, VarId, each, each_mut,
 };
 
+use crate::blocks_inside;
+use crate::induction::trip_count::Trips;
 use crate::induction::while_loops::sets;
+use crate::sizes;
 use mailboxes::Mailboxes;
 
 /// What a value is multiplied by; other terms of a coordinate are small against it.
@@ -60,6 +63,16 @@ impl NamedBlocks {
         }
         let names = tapes.into_iter().map(|t| prog.tapes[t as usize].name.clone()).collect();
         let chosen = chosen.into_iter().map(|obj| prog.objects[obj as usize].name.clone()).collect();
+        // No run compares blocks with the ends of matrices along these dimensions.
+        let by_threads = reads.by_threads();
+        if !by_threads.is_empty() {
+            let mut own = prog.clone();
+            own.code.iter_mut().enumerate().for_each(|(pc, i)| reads.begin_inside(pc, i));
+            if blocks_inside::unknown_along(&own, Trips::find(prog).as_ref(), &by_threads) {
+                return None;
+            }
+            kernel = sizes::bound(&kernel);
+        }
         Some(NamedBlocks { kernel: kernel.with(&[])?, names, chosen })
     }
 }
@@ -117,6 +130,19 @@ impl<'p> Reads<'p> {
     fn chosen(&self) -> BTreeSet<ObjId> {
         let all = self.terms.iter().filter(|(_, (value, _))| matches!(value, Value::Choice(_)));
         all.map(|((obj, _), _)| *obj).collect()
+    }
+
+    /// The dimensions of matrices with other blocks that threads access without a mask.
+    fn by_threads(&self) -> BTreeSet<(ObjId, usize)> {
+        let accessed = |obj: ObjId| {
+            self.prog.code.iter().any(|i| match i {
+                Instr::Op { op: Op::Move { how, src, masked: false, .. }, .. } => {
+                    src.obj == obj && !matches!(how, MoveKind::TmaLoad | MoveKind::TmaStore)
+                }
+                _ => false,
+            })
+        };
+        self.terms.keys().filter(|(obj, _)| accessed(*obj)).copied().collect()
     }
 
     /// The instruction that sets a variable on every way to another instruction. It is the last one before that in the
