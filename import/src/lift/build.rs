@@ -192,6 +192,9 @@ pub(super) fn program(
             tape: None,
         })
         .collect();
+    // A part of a kernel may leave out what writes before it.
+    let left_out = s.unknown == Unknown::LeftOut || way.accesses == Accesses::LeftOut;
+    let reads_checked = !launch.timed && !left_out && cut.is_none() && uniform.is_none();
     let mut program = Program {
         name: entry.name.clone(),
         file: file.into(),
@@ -224,6 +227,7 @@ pub(super) fn program(
         lets: Vec::new(),
         loose: false,
         opaque_globals: true,
+        reads_checked,
     };
     count_waits(&mut program);
     let capped = if launch.timed { Vec::new() } else { super::capped::capped(&program, &free) };
