@@ -192,9 +192,11 @@ pub(super) fn program(
             tape: None,
         })
         .collect();
-    // A part of a kernel may leave out what writes before it.
-    let left_out = s.unknown == Unknown::LeftOut || way.accesses == Accesses::LeftOut;
-    let reads_checked = !launch.timed && !left_out && cut.is_none() && uniform.is_none();
+    // Reads are checked where the program has all that the kernel writes: in no case, under no condition over the launch,
+    // and with all iterations and accesses, at known places.
+    let whole = s.unknown == Unknown::Anywhere && way.accesses == Accesses::Conditional && s.cases.outcomes.is_empty();
+    let known = s.unknown_at.or(s.ordered_at).is_none();
+    let reads_checked = !launch.timed && whole && known && free.is_empty() && cut.is_none() && uniform.is_none();
     let mut program = Program {
         name: entry.name.clone(),
         file: file.into(),
