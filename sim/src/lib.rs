@@ -89,6 +89,7 @@
 //!     lets: vec![],
 //!     loose: false,
 //!     opaque_globals: false,
+//!     reads_checked: false,
 //! };
 //!
 //! // A design on paper has only the numbers that this kernel needs.

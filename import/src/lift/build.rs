@@ -192,6 +192,11 @@ pub(super) fn program(
             tape: None,
         })
         .collect();
+    // Reads are checked where the program has all that the kernel writes: in no case, under no condition over the launch,
+    // and with all iterations and accesses, at known places.
+    let whole = s.unknown == Unknown::Anywhere && way.accesses == Accesses::Conditional && s.cases.outcomes.is_empty();
+    let known = s.unknown_at.or(s.ordered_at).is_none();
+    let reads_checked = !launch.timed && whole && known && free.is_empty() && cut.is_none() && uniform.is_none();
     let mut program = Program {
         name: entry.name.clone(),
         file: file.into(),
@@ -224,6 +229,7 @@ pub(super) fn program(
         lets: Vec::new(),
         loose: false,
         opaque_globals: true,
+        reads_checked,
     };
     count_waits(&mut program);
     program.roles = super::roles::roles(&program);

@@ -113,7 +113,8 @@ fn threads_that_an_atomic_access_may_order_are_not_said_to_race() {
 fn generic_addresses_from_arguments_are_of_other_memory() {
     let stored = |address: &str| {
         kernel(&format!(
-            "\tmov.b32 %r8, %r2;\n\tsetp.ge.u32 %p1, %r8, %r1;\n\t@%p1 bra $L2;\n$L1:\n\tst.b32 [{address}], %r8;\n\
+            "\tst.shared.b32 [data], 0;\n\tbar.sync 0;\n\tmov.b32 %r8, %r2;\n\tsetp.ge.u32 %p1, %r8, %r1;\n\
+             \t@%p1 bra $L2;\n$L1:\n\tst.b32 [{address}], %r8;\n\
              \tadd.s64 %rd3, %rd3, 512;\n\tadd.s32 %r8, %r8, 128;\n\tsetp.lt.u32 %p2, %r8, %r1;\n\t@%p2 bra $L1;\n\
              $L2:\n\tld.shared.b32 %r9, [data];\n"
         ))

@@ -33,4 +33,5 @@ mod slots;
 mod states;
 mod tails;
 mod thresholds;
+mod unwritten;
 mod values;

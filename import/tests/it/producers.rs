@@ -166,10 +166,12 @@ fn bits_of_a_field_that_data_decide() {
 /// A weight-stationary product of 64 rows and 64 columns is in 32 columns of all lanes.
 #[test]
 fn a_stationary_product_of_few_rows_has_half_of_the_columns() {
+    let rows: String = (0..8).map(|n| format!("\tst.shared.b32 [%r22+{}], 0;\n", 1024 * n)).collect();
     let kernel = |column: u32| {
         let body = format!(
             "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 64;\n\
-             $L1:\n\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+             $L1:\n\tmov.b32 %r22, 2048;\n{rows}\tfence.proxy.async.shared::cta;\n\
+             \ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
              \tld.shared.b32 %r20, [%r3];\n\tsetp.eq.s32 %p5, %r1, 128;\n\t@!%p5 bra $L2;\n\
              \tmov.b64 %rd5, 4611686293305294976;\n\tsetp.ne.s32 %p6, %r1, %r1;\n\
              \ttcgen05.mma.ws.cta_group::1.kind::f16 [%r20], %rd5, %rd5, 68157456, %p6;\n\
@@ -280,12 +282,15 @@ fn a_store_reads_what_a_copy_brought() {
 fn a_sparse_product_reads_half_of_the_left_operand() {
     let kernel = |free: u32| {
         let zeros = ["%f1"; 4].join(", ");
+        let rows: String = (1..8).map(|n| format!("\tst.shared.b32 [%r5+{}], %r1;\n", 131088 * n)).collect();
         let product = format!(
             "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {{{zeros}}}, %rd4, %rd5, %r11, 0, 1, 1, 1, 0, 0;"
         );
         let body = format!(
             "\tshr.u32 %r4, %r3, 4;\n\tcvt.u64.u32 %rd4, %r4;\n\tor.b64 %rd4, %rd4, 35188667056128;\n\tadd.s64 %rd5, %rd4, 256;\n\
-             \tmov.b32 %r11, 0;\n\tshl.b32 %r5, %r1, 2;\n\tadd.s32 %r5, %r3, %r5;\n\tbar.sync 0;\n\twgmma.fence.sync.aligned;\n\
+             \tmov.b32 %r11, 0;\n\tshl.b32 %r5, %r1, 2;\n\tadd.s32 %r5, %r3, %r5;\n\
+             \tst.shared.b32 [%r5], %r1;\n\tst.shared.b32 [%r5+4096], %r1;\n{rows}\tfence.proxy.async.shared::cta;\n\
+             \tbar.sync 0;\n\twgmma.fence.sync.aligned;\n\
              \t{product}\n\twgmma.commit_group.sync.aligned;\n\tst.shared.b32 [%r5+{free}], %r1;\n\
              \twgmma.wait_group.sync.aligned 0;\n"
         );

@@ -463,9 +463,10 @@ pub struct Program {
     /// Whether some `let` has another value than its text computes, as a proof over trip counts may ask. Extents of
     /// matrices then need not cover every access.
     pub loose: bool,
-    /// Whether accesses to global matrices are unchecked: neither for extents nor for races. Imported kernels are like
-    /// this, because their global addresses are not followed.
+    /// Whether global accesses are checked for neither extents nor races: imported kernels, whose addresses are unknown.
     pub opaque_globals: bool,
+    /// Whether a read of shared memory that nothing has written is a fault in an imported kernel, too.
+    pub reads_checked: bool,
 }
 
 impl Program {

@@ -20,10 +20,28 @@ impl World<'_> {
         ring && trace.write.is_none() && trace.over.is_empty() && trace.atomics.is_empty()
     }
 
+    /// Whether a read by an imported kernel finds nothing that the kernel wrote. A product or bulk copy uses what it reads,
+    /// except for rows that a tile leaves unused: none of its pieces may have been written. Threads load ahead of a loop's
+    /// end and do not use the data, so only objects that no statement writes count there.
+    fn finds_nothing(&self, a: AgentId, f: &Footprint, x: &Access) -> bool {
+        if !self.prog.reads_checked || self.prog.objects[f.obj as usize].class != Class::Shared {
+            return false;
+        }
+        let written = |p: usize| {
+            let trace = &self.memory[p].trace;
+            trace.write.is_some() || !trace.over.is_empty() || !trace.atomics.is_empty()
+        };
+        if x.generic { !self.spec.written[f.obj as usize] } else { !self.each_piece(a, f).any(written) }
+    }
+
     /// Checks a read against the writes that are unordered with it, and remembers the read. `row` is what happened
     /// before the read.
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access) {
         self.visit(row, f, &x);
+        if self.finds_nothing(a, f, &x) {
+            let message = format!("reads {}, which nothing has written", self.footprint_name(f));
+            self.find(Code::Unwritten, a, x.pc, message, None);
+        }
         for p in self.each_piece(a, f) {
             self.journal.accessed(p, false);
             if self.unwritten(f.obj, p) {
