@@ -194,11 +194,13 @@ fn a_stationary_product_of_few_rows_has_half_of_the_columns() {
 /// Scale factors take a column for each 32 rows of the left operand, and one for each 32 columns of the right one.
 #[test]
 fn scale_factors_have_as_many_columns_as_the_shape_needs() {
+    let rows: String = (0..32).map(|n| format!("\tst.shared.b32 [%r24+{}], 0;\n", 1024 * n)).collect();
     // The result begins at column 0, the factors of both operands follow it.
     let kernel = |n: u32, column: u32| {
         let body = format!(
             "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 512;\n\
-             $L1:\n\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+             $L1:\n\tmov.b32 %r24, 2048;\n{rows}\tfence.proxy.async.shared::cta;\n\
+             \ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
              \tld.shared.b32 %r20, [%r3];\n\tsetp.eq.s32 %p5, %r1, 128;\n\t@!%p5 bra $L2;\n\
              \tmov.b64 %rd5, 4611686293305294976;\n\tsetp.ne.s32 %p6, %r1, %r1;\n\
              \tadd.s32 %r22, %r20, {n};\n\tadd.s32 %r23, %r22, 4;\n\
