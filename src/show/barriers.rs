@@ -80,7 +80,7 @@ fn fault(x: &Violation) -> String {
                 x.findings.iter().skip(1).map(|f| format!("{} at line {}", f.kind.name(), line(f.site))).collect();
             rest.dedup();
             let more = rest.len().saturating_sub(FAULTS);
-            if more > 0 {
+            if more > 1 {
                 rest.truncate(FAULTS);
                 rest.push(format!("{more} more"));
             }
