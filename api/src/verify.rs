@@ -194,7 +194,9 @@ impl Verification {
         let turned = varied.as_ref().filter(|_| self.verdict.turns.is_some());
         let later = turned.map(|trips| warpline_verify::assumed_inside(symbolic, trips)).into_iter().flatten().map(
             |(name, line)| {
-                format!("blocks of {name} begin inside the matrix for other numbers of jobs and steps, too (line {line})")
+                format!(
+                    "blocks of {name} begin inside the matrix for other numbers of jobs and steps, too (line {line})"
+                )
             },
         );
         let smaller = smaller.into_iter().chain(unchecked).chain(later);

@@ -239,6 +239,16 @@ pub const KEYS: &[Key] = &[
         "cycles",
         "spread of the requests of a first wave's CTAs for a shared line, beyond the spread of their prologues",
     ),
+    key(
+        "memory.l2_group_next",
+        "fraction",
+        "share of the requests of a CTA of a later wave that merges with those of the one before it in launch order",
+    ),
+    key(
+        "memory.l2_group_met",
+        "fraction",
+        "share of equal requests at one place of a later wave that come at one time, of CTAs that are no such neighbors",
+    ),
     key("memory.l2_group_most", "requests", "largest number of a group's equal requests that merge into one"),
     key(
         "memory.store_bytes_per_clk",

@@ -138,7 +138,7 @@ pub(crate) fn leave_out(t: &Timeline, window: Window, tracks: &mut Vec<Track<'_>
     let (busy, idle) = (tracks.len(), all - tracks.len());
     let spans = |track: &Track<'_>| track.lanes.iter().flat_map(|l| l.spans.clone()).collect::<Vec<_>>();
     let span = |s: &ShownSpan| &t.spans[s.span as usize];
-    let waited: BTreeSet<u32> = tracks.iter().flat_map(|track| spans(track)).filter_map(|s| span(&s).on).collect();
+    let waited: BTreeSet<u32> = tracks.iter().flat_map(spans).filter_map(|s| span(&s).on).collect();
     let mut of: BTreeMap<(u32, Section), usize> = BTreeMap::new();
     tracks.iter().for_each(|track| *of.entry((track.row.cta, track.section)).or_default() += 1);
     let still = |track: &Track<'_>| {

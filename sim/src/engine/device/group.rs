@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use crate::ir::Program;
 use crate::protocol::GridDependence;
 
+/// Largest distance in launch order of clusters at one of two caches that are neighbors.
+const NEXT: i64 = 2;
+
 /// Clusters that request the same tile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
@@ -25,6 +28,8 @@ pub(super) struct Crowd {
     /// By group of cores whose requests can meet: clusters, and further clusters that are neighbors of one of them.
     /// Neighbors in launch order are neighbors on the chip.
     pub(super) by_group: Vec<(u32, u32)>,
+    /// Clusters that follow another one in launch order, or the one after it.
+    pub(super) next: u32,
     /// The cluster added last.
     last: Option<i64>,
     /// The last result of [`Self::sum`].
@@ -34,7 +39,7 @@ pub(super) struct Crowd {
 impl Crowd {
     /// No cluster.
     pub(super) fn at(cache: usize) -> Crowd {
-        Crowd { cache, by_group: Vec::new(), last: None, known: Cell::new(None) }
+        Crowd { cache, by_group: Vec::new(), next: 0, last: None, known: Cell::new(None) }
     }
 
     /// A sum over the groups with clusters, of a function that depends on these two numbers alone.
@@ -63,6 +68,7 @@ impl Crowd {
         if self.by_group.len() <= group {
             self.by_group.resize(group + 1, (0, 0));
         }
+        self.next += u32::from(self.last.is_some_and(|before| id - before <= NEXT));
         let (first, second) = &mut self.by_group[group];
         let pair = self.last.replace(id).is_some_and(|before| before / 2 == id / 2) && !alone;
         *(if pair { second } else { first }) += 1;

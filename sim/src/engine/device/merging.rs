@@ -16,6 +16,10 @@ pub(super) struct Merging {
     /// Places of a later wave at one cache: groups of cores, times the clusters that a core holds. `None` where clusters
     /// of a later wave are neighbors in launch order, as those of the first wave are.
     pub(super) places: Option<f64>,
+    /// Share of the requests of a cluster of a later wave that merges with those of its neighbor in launch order.
+    pub(super) next: f64,
+    /// Share of equal requests at one place of a later wave that come at one time.
+    pub(super) met: f64,
     /// Cores of a group whose requests meet on the way.
     pub(super) group: i64,
     /// Share of each further request that is near enough in time to merge with others of the group.
@@ -66,6 +70,8 @@ impl Merging {
             later: is("memory.l2_merged_later", pairs),
             places: (prog.opaque_globals && group < at.units)
                 .then(|| (at.units * seats) as f64 / (group * caches as i64) as f64),
+            next: is("memory.l2_group_next", 0.0),
+            met: is("memory.l2_group_met", 1.0).max(0.01),
             group,
             near: window / apart.max(1.0),
             near_later: if prog.opaque_globals { window / (stated.max(1.0) * seats as f64) } else { 0.0 },
@@ -78,22 +84,23 @@ impl Merging {
     pub(super) fn lookups(&self, crowd: &Crowd, when: When, split: bool) -> f64 {
         let all = match (when, self.places) {
             (When::Apart, _) => crowd.count(),
-            (When::Unordered, Some(places)) => self.scattered(crowd.count(), places),
+            (When::Unordered, Some(places)) => self.scattered(crowd, places),
             // A miss waits for memory, and later requests of neighbors for the line wait with it.
-            (When::Missed, Some(places)) => {
-                self.scattered(crowd.count(), places).min(self.by_group(crowd, When::ByPairs))
-            }
+            (When::Missed, Some(places)) => self.scattered(crowd, places).min(self.by_group(crowd, When::ByPairs)),
             _ => self.by_group(crowd, when),
         };
         // A line is asked for once more, for its next part, before the neighbor asks for the first.
         if split { all * self.split + crowd.count() * (1.0 - self.split) } else { all }
     }
 
-    /// Lookups by `k` clusters of a later wave. Each runs where an earlier one ended, at a place of its own. Those in one
-    /// group, and at one place of their cores, wait for the same lines and come into step.
-    fn scattered(&self, k: f64, places: f64) -> f64 {
-        let taken = places * (1.0 - (1.0 - 1.0 / places).powf(k));
-        taken.max(k / self.most.max(1.0))
+    /// Lookups by clusters of a later wave. Each runs where an earlier one ended, at a place of its own. Neighbors in
+    /// launch order started one after the other, and are in step. Others started at any time: those in one group, and at
+    /// one place of their cores, meet if they ask at the same time.
+    fn scattered(&self, crowd: &Crowd, places: f64) -> f64 {
+        let k = (crowd.count() - f64::from(crowd.next) * self.next).max(1.0);
+        let apart = places / self.met;
+        let taken = apart * (1.0 - (1.0 - 1.0 / apart).powf(k));
+        taken.max(crowd.count() / self.most.max(1.0))
     }
 
     /// Lookups by clusters that are neighbors in launch order.
@@ -117,7 +124,8 @@ mod tests {
 
     fn rules(near: f64) -> Merging {
         let (later, most, split) = (0.25, 4.0, 0.0);
-        Merging { pairs: 1.0, later, places: None, group: 16, near, near_later: 0.0, most, split }
+        let (next, met) = (0.0, 1.0);
+        Merging { pairs: 1.0, later, places: None, next, met, group: 16, near, near_later: 0.0, most, split }
     }
 
     fn crowd(ids: impl IntoIterator<Item = i64>, alone: bool) -> Crowd {
@@ -160,6 +168,11 @@ mod tests {
         // Sixteen are at nearly all places, and at most four meet.
         assert!((3.9..=4.0).contains(&lookups(0..16, Unordered)));
         assert_eq!(lookups(0..32, Unordered), 8.0);
+        // Neighbors in launch order are in step, and others ask at different times.
+        let drifted = Merging { next: 0.5, met: 0.25, ..later };
+        let few = drifted.lookups(&crowd([0, 1], false), Unordered, false);
+        let far = drifted.lookups(&crowd([0, 8], false), Unordered, false);
+        assert!(few < 1.6 && far > 1.9, "{few} {far}");
         // Neighbors that wait for memory meet wherever they are.
         assert_eq!(lookups(0..2, Missed), 1.0);
         // Clusters that started at different times do not meet.
