@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use warpline_sim::ir::{
-    BarRef, BarrierCta, Binary, Class, CounterAct, Executors, Expr, Fence, Instr, MmaKind, MoveKind, Op, Phase, Place,
-    Program, Queue, Unary,
+    BarRef, BarrierCta, Binary, Class, CounterAct, Executors, Expr, Instr, MoveKind, Op, Phase, Place, Program, Unary,
 };
 
 use crate::lift::Lifted;
@@ -218,15 +217,9 @@ fn operation(p: &Program, op: &Op) -> String {
             let mask = multicast.as_ref().map_or(String::new(), |e| format!(" multicast {}", expr(p, e)));
             format!("{word} {} -> {}{signals}{mask}", place(p, src), place(p, dst))
         }
-        Op::Mma { kind, a, b, acc } => {
-            let word = match kind {
-                MmaKind::Umma => "umma",
-                MmaKind::UmmaPair => "umma.pair",
-                MmaKind::Wgmma => "wgmma",
-                MmaKind::Warp => "mma",
-            };
-            format!("{word} {}, {} -> {}", place(p, a), place(p, b), place(p, acc))
-        }
+        Op::Mma { kind, a, b, acc } => format!("{} {}, {} -> {}", kind.name(), place(p, a), place(p, b), place(p, acc)),
+        Op::Commit(q) => format!("commit {}", q.name()),
+        Op::Wait(q, n) => format!("wait {} <= {}", q.name(), expr(p, n)),
         Op::CommitUmma(list) => {
             let bars: Vec<String> = list.iter().map(|b| bar(p, b)).collect();
             format!("commit umma -> {}", bars.join(", "))
@@ -236,8 +229,6 @@ fn operation(p: &Program, op: &Op) -> String {
             let name = &p.objects[*obj as usize].name;
             format!("tmem.{word} {name}{}", if *pair { " pair" } else { "" })
         }
-        Op::Commit(q) => format!("commit {}", queue(*q)),
-        Op::Wait(q, n) => format!("wait {} <= {}", queue(*q), expr(p, n)),
         Op::Init(list) => format!("init {}", names(p, list)),
         Op::Inval(list) => format!("inval {}", names(p, list)),
         Op::Arrive { bar: b, count, expect, relaxed, cluster, drop, state, .. } => {
@@ -266,30 +257,11 @@ fn operation(p: &Program, op: &Op) -> String {
         Op::Elect => "elect.sync".into(),
         Op::ClusterArrive { relaxed } => format!("cluster.arrive{}", if *relaxed { " relaxed" } else { "" }),
         Op::ClusterWait => "cluster.wait".into(),
-        Op::Fence(f) => match f {
-            Fence::Async => "fence async".into(),
-            Fence::AsyncGlobal => "fence async.global".into(),
-            Fence::MbarrierInit => "fence mbarrier_init".into(),
-            Fence::Wgmma => "wgmma.fence".into(),
-            Fence::TmemBefore => "tmem.fence before".into(),
-            Fence::TmemAfter => "tmem.fence after".into(),
-            Fence::Cta => "fence cta".into(),
-            Fence::Gpu => "fence gpu".into(),
-        },
+        Op::Fence(f) => f.name().into(),
         Op::Regs { count, inc } => format!("regs {} {count}", if *inc { "inc" } else { "dec" }),
         Op::GridWait => "grid.wait".into(),
         Op::Counter { act: CounterAct::Add, .. } => "red.add".into(),
         other => format!("{other:?}"),
-    }
-}
-
-/// A queue as the kernel language names it.
-fn queue(q: Queue) -> String {
-    match q {
-        Queue::BulkRead => "bulk.read".into(),
-        Queue::TmemLd => "tmem.ld".into(),
-        Queue::TmemSt => "tmem.st".into(),
-        q => format!("{q:?}").to_lowercase(),
     }
 }
 

@@ -139,8 +139,8 @@ pub struct LaunchArgs {
     #[arg(long, value_name = "XxYxZ", value_parser = grid, help_heading = "Compiled kernels")]
     pub grid: Option<Three>,
 
-    /// The value of a parameter (5=4096) by its position, from 0, or the value at a byte of a structure (5+8=4096);
-    /// repeatable, the last value of a place counts
+    /// The value of a parameter by its position, from 0 (5=4096), or at a byte of a structure (5+8=4096). Repeatable; the
+    /// last value of a place counts
     #[arg(long, value_name = "N[+BYTE]=VALUE", value_parser = warpline_api::parse_argument, help_heading = "Compiled kernels")]
     pub arg: Vec<(u16, Argument)>,
 }

@@ -1,10 +1,10 @@
 //! Blocks that threads access with any trip count and number of jobs: whether each begins inside its matrix.
 //!
 //! Runs compare the blocks of a kernel with the ends of its matrices. They do not where a proof has other blocks in the
-//! place of the kernel's, or gives a `let` a value that no parameter gives it. There, the largest value of a coordinate and
-//! the end of the matrix are compared as functions of the parameter that sets the trip count or the number of jobs. These
-//! are sums of the parameter's multiples and quotients, so their difference grows by the same number with each period of
-//! the quotients. A coordinate without such a bound is not known to be inside, or the verdict lists the assumption.
+//! place of the kernel's, or gives a `let` a value that no parameter gives it. There, the largest value of a coordinate
+//! is compared with the end of the matrix. Both are functions of the parameter that sets the trip count or the number of
+//! jobs: sums of its multiples and quotients. So their difference grows by the same number with each period of the
+//! quotients. A coordinate without such a bound is not known to be inside, or the verdict lists the assumption.
 
 use std::collections::BTreeSet;
 

@@ -270,8 +270,8 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
             return Decided { v, ..decided };
         }
     }
-    // A proof that gives a `let` another value compares no blocks with the ends of matrices. So the kernel as given is run,
-    // and if the form of blocks does not show that they are inside, trip counts are decided with the given number of jobs.
+    // A proof that gives a `let` another value compares no blocks with the ends of matrices. So the kernel as given is run.
+    // If the form of blocks does not show that they are inside, trip counts are decided with the given number of jobs.
     let compared = |decided: Decided| {
         let a_let = trips.as_ref().filter(|t| blocks_inside::sets_a_let(program, t));
         let Some(trips) = a_let.filter(|_| decided.v.outcome == Outcome::Proved && options.engine != Engine::Search)

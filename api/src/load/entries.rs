@@ -45,40 +45,33 @@ fn demangled(name: &str) -> String {
 /// # Errors
 /// A file without kernels, a name that none has, and one that several have.
 pub(super) fn entry_of<'m>(module: &'m Module, file: &str, name: Option<&str>) -> Result<&'m Entry, Error> {
-    let all = &module.entries;
-    let list = |entries: &mut dyn Iterator<Item = (usize, &Entry)>| {
-        let named = entries.map(|(n, e)| format!("{n} `{}`", readable_name(&e.name)));
-        named.collect::<Vec<_>>().join(", ")
+    let all: Vec<(usize, &Entry)> = module.entries.iter().enumerate().collect();
+    let choose = |of: &[(usize, &Entry)]| {
+        let list: Vec<String> = of.iter().map(|(n, e)| format!("{n} `{}`", readable_name(&e.name))).collect();
+        let list = list.join(", ");
+        format!("`--entry` takes a number of this list, or a part of a name that no other kernel has: {list}")
     };
-    let choose = "`--entry` takes a number of this list, or a part of a name that no other kernel has: ";
     let Some(name) = name else {
         return match all.as_slice() {
-            [one] => Ok(one),
+            [(_, one)] => Ok(one),
             [] => Err(Error::new(format!("`{file}` has no kernel"))),
-            _ => {
-                let help = format!("{choose}{}", list(&mut all.iter().enumerate()));
-                Err(Error::with_help(format!("`{file}` has {} kernels", all.len()), help))
-            }
+            _ => Err(Error::with_help(format!("`{file}` has {} kernels", all.len()), choose(&all))),
         };
     };
-    if let Some(exact) = all.iter().find(|e| e.name == name) {
-        return Ok(exact);
-    }
-    if let Some(numbered) = name.parse().ok().and_then(|n: usize| all.get(n)) {
-        return Ok(numbered);
+    let exact = module.entries.iter().find(|e| e.name == name);
+    if let Some(e) = exact.or_else(|| module.entries.get(name.parse::<usize>().ok()?)) {
+        return Ok(e);
     }
     let of_name = |e: &Entry| e.name.contains(name) || demangled(&e.name).contains(name);
-    let mut found = all.iter().enumerate().filter(|(_, e)| of_name(e)).peekable();
-    match (found.next(), found.peek()) {
-        (Some((_, one)), None) => Ok(one),
-        (Some(first), Some(_)) => {
-            let help = format!("{choose}{}", list(&mut std::iter::once(first).chain(found)));
-            Err(Error::with_help(format!("`{file}` has several kernels with `{name}` in their name"), help))
+    let found: Vec<(usize, &Entry)> = all.iter().copied().filter(|(_, e)| of_name(e)).collect();
+    match found.as_slice() {
+        [(_, one)] => Ok(one),
+        [] => {
+            let hint = hint(name, all.iter().map(|(_, e)| e.name.as_str()));
+            Err(Error::with_help(format!("`{file}` has no kernel `{name}`"), format!("{hint}{}", choose(&all))))
         }
-        (None, _) => {
-            let hint = hint(name, all.iter().map(|e| e.name.as_str()));
-            let help = format!("{hint}{choose}{}", list(&mut all.iter().enumerate()));
-            Err(Error::with_help(format!("`{file}` has no kernel `{name}`"), help))
+        several => {
+            Err(Error::with_help(format!("`{file}` has several kernels with `{name}` in their name"), choose(several)))
         }
     }
 }

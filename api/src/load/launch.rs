@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use warpline_import::lift::Launch;
-use warpline_import::lift::launch::{Argument, Array, ParamField, TensorMap};
+use warpline_import::lift::launch::{Argument, Array, TensorMap};
 use warpline_import::ptx::{Entry, Param};
 use warpline_sim::diag::Diagnostic;
 
@@ -211,20 +211,8 @@ pub(super) fn place_of(text: &str) -> Option<(u16, Option<u32>)> {
 /// The arguments of several options. Values of one structure add up.
 pub fn collected(options: impl IntoIterator<Item = (u16, Argument)>) -> BTreeMap<u16, Argument> {
     let mut launch = Launch::default();
-    options.into_iter().for_each(|(position, a)| set(&mut launch, position, a));
+    options.into_iter().for_each(|(position, a)| launch.give(position, a));
     launch.args
-}
-
-/// Gives a parameter a value, or some of the values of a structure.
-pub(super) fn set(launch: &mut Launch, param: u16, a: Argument) {
-    match a {
-        Argument::Fields(fields) => {
-            fields.into_iter().for_each(|(offset, value)| launch.set(ParamField { param, offset }, value))
-        }
-        a => {
-            launch.args.insert(param, a);
-        }
-    }
 }
 
 /// The short form of a grid: `32x32`.
@@ -259,7 +247,7 @@ pub(super) fn launch(request: &Request, entry: &Entry) -> Result<Launch, Error> 
             args.iter().try_for_each(|(p, a)| fits(entry, *p, a)).map_err(|m| at("args", m, "of this list"))?;
             // Options replace values of the file, also single ones of a structure.
             let options = std::mem::replace(&mut launch.args, args);
-            options.into_iter().for_each(|(p, a)| set(&mut launch, p, a));
+            options.into_iter().for_each(|(p, a)| launch.give(p, a));
         }
         launch.grid = launch.grid.or(from_file.grid);
         launch.shared = launch.shared.or(from_file.shared);

@@ -278,8 +278,7 @@ fn with_arguments(request: &Request) -> Request {
         };
         match place {
             Some(((param, offset), value)) => {
-                let value = launch::placed(Argument::Number(value), offset);
-                launch::set(&mut request.launch, param, value);
+                request.launch.give(param, launch::placed(Argument::Number(value), offset));
             }
             None => request.settings.push(s),
         }

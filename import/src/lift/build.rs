@@ -192,8 +192,8 @@ pub(super) fn program(
             tape: None,
         })
         .collect();
-    // Reads are checked where the program has all that the kernel writes: in no case, under no condition over the launch,
-    // and with all iterations and accesses, at known places.
+    // Reads are checked where the program has all that the kernel writes: all iterations and accesses, at known places. A
+    // case, or a condition over the launch, leaves some out.
     let whole = s.unknown == Unknown::Anywhere && way.accesses == Accesses::Conditional && s.cases.outcomes.is_empty();
     let known = s.unknown_at.or(s.ordered_at).is_none();
     let reads_checked = !launch.timed && whole && known && free.is_empty() && cut.is_none() && uniform.is_none();
@@ -232,7 +232,9 @@ pub(super) fn program(
         reads_checked,
     };
     count_waits(&mut program);
-    program.roles = super::roles::roles(&program);
+    if let Some(roles) = super::roles::roles(&program) {
+        program.roles = roles;
+    }
     let capped = if launch.timed { Vec::new() } else { super::capped::capped(&program, &free) };
     if s.arena.divides_unsigned {
         s.assume(entry.line, "a number that an unsigned instruction divides is not negative");

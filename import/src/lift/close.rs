@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::BlockId;
 use crate::ptx::{Error, Reg};
-use crate::symbolic::{Atom, NO_LOOP, Node as TermNode, Op, Term};
+use crate::symbolic::{Atom, Linear, NO_LOOP, Node as TermNode, Op, Term};
 
 use super::exits::{Exit, Left};
 use super::loops::Solved;
@@ -24,30 +24,13 @@ impl Walk<'_, '_> {
 
     /// The same for a comparison of multiples of the iteration.
     fn stays_linear(&mut self, header: u32, stay: Term) -> Option<Term> {
-        let i = self.s.arena.atom(Atom::Counter(header));
         let a = &mut self.s.arena;
-        let linear = |a: &crate::symbolic::Arena, x: Term| {
-            let (k, parts) = a.parts(x);
-            let m = parts.iter().find(|(t, _)| *t == i)?.1;
-            let rest: Vec<_> = parts.iter().copied().filter(|(t, _)| *t != i).collect();
-            let free = rest.iter().all(|(t, _)| !a.mentions(*t, |x| x == Atom::Counter(header)));
-            free.then_some((k, rest, m))
-        };
         match a.node(stay).clone() {
-            TermNode::Op(Op::Ge, args) => {
-                let (k, rest, m) = linear(a, args[0])?;
-                if m >= 0 {
-                    return None;
-                }
-                let x = a.sum(k, rest);
-                let by = a.int(-m);
-                let q = a.div(x, by);
-                Some(a.plus(q, 1))
-            }
+            TermNode::Op(Op::Ge, args) => a.falls(args[0], header),
             TermNode::Op(Op::Not, args) => match a.node(args[0]).clone() {
                 TermNode::Op(Op::Eq, args) => {
-                    let (k, rest, m) = linear(a, args[0])?;
-                    let x = a.sum(k, rest);
+                    let Linear { constant, rest, by: m } = a.linear(args[0], header)?;
+                    let x = a.sum(constant, rest);
                     let x = if m < 0 { x } else { a.scale(x, -1) };
                     let by = a.int(m.abs());
                     Some(a.div(x, by))

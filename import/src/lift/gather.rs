@@ -101,11 +101,12 @@ impl Gather<'_, '_> {
                 }
                 Effect::Use(_) => self.used(&mut s, n),
                 Effect::Global(g) => {
-                    let (class, source) = match g.how {
-                        GlobalAccess::Load(_) => (Class::Load, g.source),
-                        GlobalAccess::Store => (Class::Store, g.source),
-                        GlobalAccess::Atomic => (Class::Atomic, g.source),
-                        GlobalAccess::Copy => (Class::Copy, g.source),
+                    let source = g.source;
+                    let class = match g.how {
+                        GlobalAccess::Load(_) => Class::Load,
+                        GlobalAccess::Store => Class::Store,
+                        GlobalAccess::Atomic => Class::Atomic,
+                        GlobalAccess::Copy => Class::Copy,
                         GlobalAccess::BoxLoad | GlobalAccess::BoxStore => {
                             s.out.push(n);
                             continue;

@@ -41,16 +41,19 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Gives a value among the parameters. The other values of the same parameter stay.
-    pub fn set(&mut self, f: ParamField, value: Argument) {
-        let known = self.args.remove(&f.param);
-        let mut fields = match known {
+    /// Gives a parameter a value. Of a structure, the other values stay.
+    pub fn give(&mut self, param: u16, value: Argument) {
+        let Argument::Fields(new) = value else {
+            self.args.insert(param, value);
+            return;
+        };
+        let mut fields = match self.args.remove(&param) {
             Some(Argument::Fields(fields)) => fields,
             None | Some(Argument::Unused) => BTreeMap::new(),
             Some(first) => BTreeMap::from([(0, first)]),
         };
-        fields.insert(f.offset, value);
-        self.args.insert(f.param, Argument::Fields(fields));
+        fields.extend(new);
+        self.args.insert(param, Argument::Fields(fields));
     }
 
     /// What the launch gives for a value among the parameters.
@@ -285,17 +288,7 @@ impl Binder<'_> {
     /// The trip count of a loop that a number of equal steps ends, where the number depends on the CTA.
     fn steps(&mut self, stays: Term) -> Option<Term> {
         let Node::Op(Op::Ge, args) = self.arena.node(stays).clone() else { return None };
-        let index = self.arena.atom(Atom::Counter(NO_LOOP));
-        let (constant, parts) = self.arena.parts(args[0]);
-        let step = parts.iter().find(|(t, _)| *t == index).map(|(_, c)| -c).filter(|step| *step > 0)?;
-        let rest = parts.iter().copied().filter(|(t, _)| *t != index).collect();
-        let rest = self.arena.sum(constant, rest);
-        if self.arena.mentions(rest, |a| a == Atom::Counter(NO_LOOP)) {
-            return None;
-        }
-        let step = self.arena.int(step);
-        let more = self.arena.div(rest, step);
-        let (count, none) = (self.arena.plus(more, 1), self.arena.int(0));
+        let (count, none) = (self.arena.falls(args[0], NO_LOOP)?, self.arena.int(0));
         Some(self.arena.op(Op::Max, &[count, none]))
     }
 

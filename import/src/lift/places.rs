@@ -10,9 +10,10 @@ use rustc_hash::FxHashMap;
 
 use crate::symbolic::{Arena, Atom, Term};
 
-use super::effects_of::{map_effect, terms_of};
+use super::effects_of::terms_of;
 use super::merge::{Merged, MergedKind, each_op};
 use super::shared::Shared;
+use super::symbols::replaced;
 use super::tree::Effect;
 
 /// Most values of a sequence or a counter.
@@ -123,12 +124,6 @@ fn with(s: &mut Shared<'_>, series: &[Merged], of: Term, value: i64) -> Vec<Merg
     let value = s.arena.int(value);
     let with = FxHashMap::from_iter([(of, value)]);
     let mut memo = FxHashMap::default();
-    let one = |n: &Merged| {
-        let MergedKind::Op(ops) = &n.kind else { return n.clone() };
-        let ops = ops
-            .iter()
-            .map(|(w, lanes, e)| (*w, *lanes, map_effect(e.clone(), &mut |t| s.arena.replace(t, &with, &mut memo))));
-        Merged { kind: MergedKind::Op(ops.collect()), ..n.clone() }
-    };
-    series.iter().map(one).collect()
+    let mut at = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
+    series.iter().map(|n| replaced(s, n, &mut at)).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::ir::{Executors, Instr, MbarId, MmaKind, MoveKind, Op, Program, Role};
+use warpline_sim::ir::{Instr, MbarId, MmaKind, MoveKind, Op, Program, Role};
 
 /// Most roles that are told apart.
 const MOST: usize = 8;
@@ -82,11 +82,9 @@ fn barriers(op: &Op, list: &mut BTreeSet<MbarId>) {
     }
 }
 
-/// The roles of a program, in order of their first warps.
-pub(super) fn roles(prog: &Program) -> Vec<Role> {
-    let all: u64 = if prog.warps >= 64 { u64::MAX } else { (1 << prog.warps) - 1 };
-    let one = vec![Role { name: "all".into(), warps: all, members: 1 }];
-    let executing = executing(prog, all);
+/// The roles of a program, in order of their first warps; `None` where all warps have one.
+pub(super) fn roles(prog: &Program) -> Option<Vec<Role>> {
+    let executing = prog.warps_at();
     let of = |w: u32| {
         let (mut kinds, mut used) = (Kinds::default(), BTreeSet::new());
         for (i, warps) in prog.code.iter().zip(&executing) {
@@ -116,7 +114,7 @@ pub(super) fn roles(prog: &Program) -> Vec<Role> {
     // Warps are apart only where some take no part in the products, and do something else.
     let apart = named.iter().any(|(_, n)| !matches!(*n, "math" | "idle")) && named.len() > 1;
     if !apart || named.len() > MOST {
-        return one;
+        return None;
     }
     named.sort_by_key(|(warps, _)| warps.trailing_zeros());
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
@@ -126,21 +124,10 @@ pub(super) fn roles(prog: &Program) -> Vec<Role> {
         let name = if *n == 1 { name.to_string() } else { format!("{name}{n}") };
         Role { name, warps, members: 1 }
     };
-    named.into_iter().map(role).collect()
+    Some(named.into_iter().map(role).collect())
 }
 
 /// Whether a warpgroup has warps of both sets.
 fn share_a_group(a: u64, b: u64) -> bool {
     (0..16).map(|group| 0xf << (4 * group)).any(|group: u64| a & group != 0 && b & group != 0)
-}
-
-/// The warps that can execute each instruction.
-fn executing(prog: &Program, all: u64) -> Vec<u64> {
-    let mut list = vec![all; prog.code.len()];
-    for (pc, i) in prog.code.iter().enumerate() {
-        if let Instr::Only(Executors::Warps(warps), end) = i {
-            list.iter_mut().take(*end as usize).skip(pc + 1).for_each(|set| *set &= warps);
-        }
-    }
-    list
 }

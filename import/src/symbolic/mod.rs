@@ -19,7 +19,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 pub use boolean::Facts;
-pub use reads::NO_LOOP;
+pub use reads::{Linear, NO_LOOP};
 
 /// Number of a term in its arena.
 pub type Term = u32;

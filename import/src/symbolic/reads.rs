@@ -8,6 +8,17 @@ use super::{Arena, Atom, Node, Op, Term};
 /// conditions have equal counts.
 pub const NO_LOOP: u32 = u32::MAX;
 
+/// A sum with a multiple of the iteration of a loop.
+#[derive(Clone, Debug)]
+pub struct Linear {
+    /// The constant.
+    pub constant: i64,
+    /// Other parts, with their factors.
+    pub rest: Vec<(Term, i64)>,
+    /// The factor of the iteration.
+    pub by: i64,
+}
+
 impl Arena {
     /// Whether a term reads a word of memory.
     pub fn reads_memory(&self, t: Term) -> bool {
@@ -23,6 +34,25 @@ impl Arena {
     pub fn at_iteration(&mut self, t: Term, header: u32, iteration: Term) -> Term {
         let counter = self.atom(Atom::Counter(header));
         self.replace(t, &FxHashMap::from_iter([(counter, iteration)]), &mut FxHashMap::default())
+    }
+
+    /// A sum with a multiple of the iteration of a loop. `None` if another part reads the iteration, too.
+    pub fn linear(&mut self, t: Term, header: u32) -> Option<Linear> {
+        let i = self.atom(Atom::Counter(header));
+        let (constant, parts) = self.parts(t);
+        let by = parts.iter().find(|(x, _)| *x == i)?.1;
+        let rest: Vec<(Term, i64)> = parts.iter().copied().filter(|(x, _)| *x != i).collect();
+        let free = rest.iter().all(|(x, _)| !self.mentions(*x, |a| a == Atom::Counter(header)));
+        free.then_some(Linear { constant, rest, by })
+    }
+
+    /// The number of iterations before a sum that falls by a multiple of the iteration is negative, if it is not negative
+    /// at first.
+    pub fn falls(&mut self, t: Term, header: u32) -> Option<Term> {
+        let Linear { constant, rest, by } = self.linear(t, header).filter(|l| l.by < 0)?;
+        let (rest, by) = (self.sum(constant, rest), self.int(-by));
+        let q = self.div(rest, by);
+        Some(self.plus(q, 1))
     }
 
     /// A term over the iteration of a loop, as one over the counter that belongs to no loop.

@@ -1,7 +1,7 @@
 //! Rows of a tile whose halves are stored in alternating order.
 
-/// The verdict on a loop in which a thread of each of two warps stores half of a row, and each lane of the second warp reads
-/// the whole row. The other half follows in the same iteration, in the order that the iteration says.
+/// The verdict on a loop of two warps. Each lane stores both halves of its row, in the order that the iteration says.
+/// `between` may read halves of a row of the other warp.
 fn verdict(between: &str) -> String {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n)\n.reqntid 64\n\

@@ -163,59 +163,47 @@ fn bits_of_a_field_that_data_decide() {
     assert_eq!(a.bits_of(x), None);
 }
 
+/// The verdict on a product of operands that threads store, `kib` rows of 1024 bytes, beside stores to one column of tensor
+/// memory that nothing orders with the product.
+fn stores_beside(product: &str, (kib, allocated): (usize, u32), column: u32) -> String {
+    let rows: String = (0..kib).map(|n| format!("\tst.shared.b32 [%r24+{}], 0;\n", 1024 * n)).collect();
+    let body = format!(
+        "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], {allocated};\n\
+         $L1:\n\tmov.b32 %r24, 2048;\n{rows}\tfence.proxy.async.shared::cta;\n\
+         \ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+         \tld.shared.b32 %r20, [%r3];\n\tsetp.eq.s32 %p5, %r1, 128;\n\t@!%p5 bra $L2;\n\
+         \tmov.b64 %rd5, 4611686293305294976;\n\tsetp.ne.s32 %p6, %r1, %r1;\n{product}\
+         \ttcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2];\n\
+         $L2:\n\tsetp.gt.u32 %p7, %r1, 127;\n\t@%p7 bra $L3;\n\tadd.s32 %r21, %r20, {column};\n\
+         \ttcgen05.st.sync.aligned.32x32b.x1.b32 [%r21], {{%r1}};\n\ttcgen05.wait::st.sync.aligned;\n\
+         $L3:\n{}\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
+         \t@%p3 bra $L4;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r20, {allocated};\n$L4:\n",
+        barriers(&[1]),
+        wait("L5", 0, "0")
+    );
+    common::verdict_on(&text(160, &body).replace("sm_90a", "sm_100a").replace("data[1024]", "data[65536]"))
+}
+
 /// A weight-stationary product of 64 rows and 64 columns is in 32 columns of all lanes.
 #[test]
 fn a_stationary_product_of_few_rows_has_half_of_the_columns() {
-    let rows: String = (0..8).map(|n| format!("\tst.shared.b32 [%r22+{}], 0;\n", 1024 * n)).collect();
-    let kernel = |column: u32| {
-        let body = format!(
-            "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 64;\n\
-             $L1:\n\tmov.b32 %r22, 2048;\n{rows}\tfence.proxy.async.shared::cta;\n\
-             \ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
-             \tld.shared.b32 %r20, [%r3];\n\tsetp.eq.s32 %p5, %r1, 128;\n\t@!%p5 bra $L2;\n\
-             \tmov.b64 %rd5, 4611686293305294976;\n\tsetp.ne.s32 %p6, %r1, %r1;\n\
-             \ttcgen05.mma.ws.cta_group::1.kind::f16 [%r20], %rd5, %rd5, 68157456, %p6;\n\
-             \ttcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2];\n\
-             $L2:\n\tsetp.gt.u32 %p7, %r1, 127;\n\t@%p7 bra $L3;\n\tadd.s32 %r21, %r20, {column};\n\
-             \ttcgen05.st.sync.aligned.32x32b.x1.b32 [%r21], {{%r1}};\n\ttcgen05.wait::st.sync.aligned;\n\
-             $L3:\n{}\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
-             \t@%p3 bra $L4;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r20, 64;\n$L4:\n",
-            barriers(&[1]),
-            wait("L5", 0, "0")
-        );
-        let text = text(160, &body).replace("sm_90a", "sm_100a");
-        common::verdict_on(&text)
-    };
-    assert_eq!(kernel(32), "proved\t");
-    let faulty = kernel(31);
+    let product = "\ttcgen05.mma.ws.cta_group::1.kind::f16 [%r20], %rd5, %rd5, 68157456, %p6;\n";
+    assert_eq!(stores_beside(product, (8, 64), 32), "proved\t");
+    let faulty = stores_beside(product, (8, 64), 31);
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
 
 /// Scale factors take a column for each 32 rows of the left operand, and one for each 32 columns of the right one.
 #[test]
 fn scale_factors_have_as_many_columns_as_the_shape_needs() {
-    let rows: String = (0..32).map(|n| format!("\tst.shared.b32 [%r24+{}], 0;\n", 1024 * n)).collect();
     // The result begins at column 0, the factors of both operands follow it.
     let kernel = |n: u32, column: u32| {
-        let body = format!(
-            "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 512;\n\
-             $L1:\n\tmov.b32 %r24, 2048;\n{rows}\tfence.proxy.async.shared::cta;\n\
-             \ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
-             \tld.shared.b32 %r20, [%r3];\n\tsetp.eq.s32 %p5, %r1, 128;\n\t@!%p5 bra $L2;\n\
-             \tmov.b64 %rd5, 4611686293305294976;\n\tsetp.ne.s32 %p6, %r1, %r1;\n\
-             \tadd.s32 %r22, %r20, {n};\n\tadd.s32 %r23, %r22, 4;\n\
-             \ttcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r20], %rd5, %rd5, {}, [%r22], [%r23], %p6;\n\
-             \ttcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2];\n\
-             $L2:\n\tsetp.gt.u32 %p7, %r1, 127;\n\t@%p7 bra $L3;\n\tadd.s32 %r21, %r20, {column};\n\
-             \ttcgen05.st.sync.aligned.32x32b.x1.b32 [%r21], {{%r1}};\n\ttcgen05.wait::st.sync.aligned;\n\
-             $L3:\n{}\ttcgen05.fence::before_thread_sync;\n\tbar.sync 0;\n\ttcgen05.fence::after_thread_sync;\n\
-             \t@%p3 bra $L4;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r20, 512;\n$L4:\n",
-            barriers(&[1]),
-            (n / 8) << 17,
-            wait("L5", 0, "0")
+        let product = format!(
+            "\tadd.s32 %r22, %r20, {n};\n\tadd.s32 %r23, %r22, 4;\n\
+             \ttcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r20], %rd5, %rd5, {}, [%r22], [%r23], %p6;\n",
+            (n / 8) << 17
         );
-        let text = text(160, &body).replace("sm_90a", "sm_100a").replace("data[1024]", "data[65536]");
-        common::verdict_on(&text)
+        stores_beside(&product, (32, 512), column)
     };
     for (n, of_right) in [(8, 1), (64, 2), (256, 8)] {
         let behind = n + 4 + of_right;

@@ -1,6 +1,6 @@
 //! The statements of a tree, and the words under which documents explain them.
 
-use warpline_sim::ir::{Class, Fence, MmaKind};
+use warpline_sim::ir::{Class, Fence};
 
 use super::Statement;
 use super::declared::inner;
@@ -72,12 +72,7 @@ fn statement(kind: &StmtKind) -> String {
 fn operation(op: &Operation) -> String {
     let word = match op {
         Operation::Move(m) => crate::lower::ends(m.how).0,
-        Operation::Mma { kind, .. } => match kind {
-            MmaKind::Warp => "mma",
-            MmaKind::Wgmma => "wgmma",
-            MmaKind::Umma => "umma",
-            MmaKind::UmmaPair => "umma.pair",
-        },
+        Operation::Mma { kind, .. } => kind.name(),
         Operation::Alu { .. } => "alu",
         Operation::Zero(..) => "zero",
         Operation::Commit(q) => return format!("commit {}", q.name()),
@@ -97,15 +92,8 @@ fn operation(op: &Operation) -> String {
         Operation::ClusterSync => "cluster.sync",
         Operation::ClusterArrive { .. } => "cluster.arrive",
         Operation::ClusterWait => "cluster.wait",
-        Operation::Fence(f) => match f {
-            Fence::Async => "fence async",
-            Fence::AsyncGlobal => "fence async.global",
-            Fence::MbarrierInit => "fence mbarrier_init",
-            Fence::Cta => "fence cta",
-            Fence::Gpu => "fence gpu",
-            Fence::Wgmma => "wgmma.fence",
-            Fence::TmemBefore | Fence::TmemAfter => "tmem.fence",
-        },
+        Operation::Fence(Fence::TmemBefore | Fence::TmemAfter) => "tmem.fence",
+        Operation::Fence(f) => f.name(),
         Operation::TmemAlloc { .. } => "tmem.alloc",
         Operation::TmemDealloc { .. } => "tmem.dealloc",
         Operation::Regs { inc: true, .. } => "regs inc",

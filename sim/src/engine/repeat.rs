@@ -5,8 +5,8 @@
 //! the ledger gains as many whole periods as fit, without running them. Nothing is approximated, because the comparison
 //! covers the whole state.
 //!
-//! In a long run whose state does not recur, the CTAs of a core drift against each other, but each wave takes almost the
-//! same time as the one before. After [`LONG`] events, the rest of such a run is taken to go on at the pace of its last
+//! Where the state does not recur, the CTAs of a core drift against each other. Still, each wave takes almost the same time
+//! as the one before. After [`LONG`] events, the rest of such a run is taken to go on at the pace of its last
 //! wave. This is an approximation, and the report says so.
 
 use super::run::Engine;

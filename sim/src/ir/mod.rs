@@ -12,8 +12,10 @@
 //! roles is projected on each of them.
 
 mod eval;
+mod executing;
 mod execution;
 mod expr;
+mod names;
 mod op;
 mod sizes;
 mod storage;

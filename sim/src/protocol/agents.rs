@@ -212,18 +212,6 @@ pub(super) fn split_warps(prog: &Program) -> u64 {
     inside & outside
 }
 
-/// For each instruction, bits of the warps that the heads around it name.
-pub(super) fn warps_at(prog: &Program) -> Vec<u64> {
-    let all = if prog.warps == 64 { u64::MAX } else { (1 << prog.warps) - 1 };
-    let mut warps = vec![all; prog.code.len()];
-    for (pc, i) in prog.code.iter().enumerate() {
-        if let Instr::Only(Executors::Warps(named), to) = i {
-            warps.iter_mut().take(*to as usize).skip(pc + 1).for_each(|warps| *warps &= named);
-        }
-    }
-    warps
-}
-
 /// All agents of a cluster, by CTA, then warp, then lane class.
 pub fn agents_of(prog: &Program) -> Vec<AgentInfo> {
     let split = split_warps(prog);

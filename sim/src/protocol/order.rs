@@ -279,6 +279,11 @@ pub(super) struct Trace {
 }
 
 impl Trace {
+    /// Whether something was written here.
+    pub(super) fn is_written(&self) -> bool {
+        self.write.is_some() || !self.over.is_empty() || !self.atomics.is_empty()
+    }
+
     /// Remembers a read; a later read of one component stands for the earlier ones.
     pub(super) fn read(&mut self, x: Access) {
         latest(&mut self.reads, x);

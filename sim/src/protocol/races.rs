@@ -17,7 +17,7 @@ impl World<'_> {
         // An imported kernel may read values that it does not use.
         let ring =
             self.spec.written[obj as usize] && self.prog.objects[obj as usize].slots > 1 && !self.prog.opaque_globals;
-        ring && trace.write.is_none() && trace.over.is_empty() && trace.atomics.is_empty()
+        ring && !trace.is_written()
     }
 
     /// Whether a read by an imported kernel finds nothing that the kernel wrote. A product or bulk copy uses what it reads,
@@ -27,10 +27,7 @@ impl World<'_> {
         if !self.prog.reads_checked || self.prog.objects[f.obj as usize].class != Class::Shared {
             return false;
         }
-        let written = |p: usize| {
-            let trace = &self.memory[p].trace;
-            trace.write.is_some() || !trace.over.is_empty() || !trace.atomics.is_empty()
-        };
+        let written = |p: usize| self.memory[p].trace.is_written();
         if x.generic { !self.spec.written[f.obj as usize] } else { !self.each_piece(a, f).any(written) }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use crate::fences::{Cover, Fences, Level};
 use crate::ir::{CounterId, Program};
 
-use super::agents::{agents_of, warps_at};
+use super::agents::agents_of;
 use super::counters::only_grow;
 use super::divisors::Divisors;
 use super::footprint::{Layout, layouts};
@@ -116,7 +116,7 @@ impl Spec {
             let lead = info.iter().position(|x| x.cta == who.cta && x.warp / 4 == who.warp / 4);
             group_lead[i] = lead.unwrap_or(i) as AgentId;
         }
-        let warps_at = warps_at(shape);
+        let warps_at = shape.warps_at();
         let used = streams_used(shape, &warps_at);
         let mut comps = info.len() as u32;
         let mut stream_comps = vec![0; info.len() * KINDS];

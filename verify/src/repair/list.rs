@@ -257,11 +257,12 @@ fn insertions(
         put(Op::Zero(sum.clone()), &format!("zero {name}"));
     }
     // The narrower fence first: it orders only `init`.
-    put(Op::Fence(Fence::MbarrierInit), "fence mbarrier_init");
-    put(Op::Fence(Fence::Async), "fence async");
+    for fence in [Fence::MbarrierInit, Fence::Async] {
+        put(Op::Fence(fence), fence.name());
+    }
     // This fence orders only registers of `wgmma`.
     if x.findings.iter().any(|f| f.code == Code::WgmmaFence) {
-        put(Op::Fence(Fence::Wgmma), "wgmma.fence");
+        put(Op::Fence(Fence::Wgmma), Fence::Wgmma.name());
     }
     for queue in QUEUES {
         let asked = |i: &Instr| matches!(i, Instr::Op { op, .. } if starts(op, queue));

@@ -121,8 +121,8 @@ impl BlockNames {
 }
 
 /// Blocks that values known only at run time choose begin inside their matrices, as the claim of lemma 17 says. So do other
-/// blocks of loops as written, since `blocks_inside` is asked. Of other loops, the run of the kernel as given shows this, and
-/// a coordinate or the end of its matrix may not depend on a number that the proof varies.
+/// blocks of loops as written, since `blocks_inside` is asked. Of other loops, the run of the kernel as given shows this.
+/// There, no coordinate and no end of a matrix may depend on a number that the proof varies.
 fn begin_inside(prog: &Program, pc: usize, i: &mut Instr, (nest, varied): (&Nest, &BTreeSet<ParamId>)) -> Option<()> {
     let (
         Instr::Op { op: Op::Move { src: from, dst: to, how, masked, .. }, .. },
