@@ -11,6 +11,7 @@
 //! All agents share one code. An agent skips the blocks of other roles ([`Instr::Only`]), so a block common to several
 //! roles is projected on each of them.
 
+mod dtype;
 mod eval;
 mod executing;
 mod execution;
@@ -22,6 +23,7 @@ mod storage;
 mod symbols;
 mod uses;
 
+pub use dtype::Dtype;
 pub use eval::Domain;
 pub use execution::{IssueCount, Queue};
 pub use expr::{Binary, Env, Expr, Unary, apply};
@@ -56,49 +58,6 @@ pub type TapeId = u16;
 pub type Pc = u32;
 /// Index into [`Program::sites`].
 pub type SiteId = u32;
-
-/// Element types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)]
-pub enum Dtype {
-    F64,
-    F32,
-    Tf32,
-    F16,
-    Bf16,
-    Fp8,
-    I8,
-    Fp4,
-    I32,
-}
-
-impl Dtype {
-    /// Width in bits.
-    pub fn bits(self) -> u32 {
-        match self {
-            Dtype::F64 => 64,
-            Dtype::F32 | Dtype::Tf32 | Dtype::I32 => 32,
-            Dtype::F16 | Dtype::Bf16 => 16,
-            Dtype::Fp8 | Dtype::I8 => 8,
-            Dtype::Fp4 => 4,
-        }
-    }
-
-    /// Name in the kernel language.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dtype::F64 => "f64",
-            Dtype::F32 => "f32",
-            Dtype::Tf32 => "tf32",
-            Dtype::F16 => "f16",
-            Dtype::Bf16 => "bf16",
-            Dtype::Fp8 => "fp8",
-            Dtype::I8 => "i8",
-            Dtype::Fp4 => "fp4",
-            Dtype::I32 => "i32",
-        }
-    }
-}
 
 /// The memory that holds an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
