@@ -356,6 +356,7 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
         },
         Effect::Bar(id, n, sync) if *id != 0 || *n != threads || !sync => drop(named.insert(*id)),
         Effect::Wgmma { acc, n, .. } => drop(accumulators.insert((*acc, *n))),
+        Effect::Registers(of) => accumulators.extend(of.reads.iter().chain(&of.writes)),
         e => uses.extend(barrier_of(e).map(|bar| (at, bar))),
     });
     if let Some((at, message)) = bad {

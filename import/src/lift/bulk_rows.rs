@@ -77,6 +77,6 @@ impl Walk<'_, '_> {
 
     /// Whether an operation may count as done where data decide whether a lane executes it: it only accesses memory.
     pub(super) fn only_accesses(e: &Effect) -> bool {
-        matches!(e, Effect::Touch(..) | Effect::BulkStore { bytes: Some(_), .. })
+        matches!(e, Effect::Touch(..) | Effect::Registers(_) | Effect::BulkStore { bytes: Some(_), .. })
     }
 }

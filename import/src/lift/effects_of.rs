@@ -48,6 +48,7 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
         }
         Effect::Global(g) => Effect::Global(Global { at: g.at.into_iter().map(f).collect(), ..g }),
         same @ (Effect::Commit(_)
+        | Effect::Registers(_)
         | Effect::Work(_)
         | Effect::Use(_)
         | Effect::Passes(_)

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::flow::{BlockId, Ending, Flow, ending};
 use crate::ptx::{Inst, Reg};
 
+use super::in_flight::List;
 use super::pointers::Pointers;
 use super::slice::{acts, only_global, unread, writes};
 
@@ -31,16 +32,16 @@ impl IdleLoop {
     }
 }
 
-/// The loops that may be idle.
-pub(super) fn loops(code: &[Inst], flow: &Flow, pointers: &Pointers) -> Vec<IdleLoop> {
+/// The loops that may be idle. No instruction in `accesses` is.
+pub(super) fn loops(code: &[Inst], flow: &Flow, (pointers, accesses): (&Pointers, &List)) -> Vec<IdleLoop> {
     let of = |index: usize| {
         let l = &flow.loops[index];
         let blocks: Vec<BlockId> = (0..flow.blocks.len()).filter(|b| l.body[*b]).collect();
         let mut regs = Vec::new();
         for b in &blocks {
             let block = &flow.blocks[*b];
-            for i in &code[block.first..block.end] {
-                if !is_passive(i) && i.op != "nanosleep" && !is_far(i, pointers) {
+            for (i, at) in code[block.first..block.end].iter().zip(block.first..) {
+                if accesses.contains_key(&at) || !is_passive(i) && i.op != "nanosleep" && !is_far(i, pointers) {
                     return None;
                 }
                 writes(i, &mut |r| regs.push(r));
@@ -99,7 +100,7 @@ pub(super) fn branches(
     code: &[Inst],
     flow: &Flow,
     loops: &[IdleLoop],
-    pointers: &Pointers,
+    followed: (&Pointers, &List),
 ) -> BTreeMap<usize, IdleBranch> {
     let ends =
         flow.blocks.iter().enumerate().filter(|(b, block)| block.end > block.first && flow.order[*b] != usize::MAX);
@@ -107,7 +108,7 @@ pub(super) fn branches(
         let at = block.end - 1;
         let conditional = ending(&code[at]) == Ending::Branch && code[at].guard.is_some();
         let join = flow.join[b].filter(|join| conditional && *join != flow.exit())?;
-        Some((at, sides((code, flow, loops), pointers, b, join)?))
+        Some((at, sides((code, flow, loops), followed, b, join)?))
     });
     found.collect()
 }
@@ -116,7 +117,7 @@ pub(super) fn branches(
 /// access global memory, or where control comes back to the branch.
 fn sides(
     (code, flow, loops): (&[Inst], &Flow, &[IdleLoop]),
-    pointers: &Pointers,
+    (pointers, accesses): (&Pointers, &List),
     branch: BlockId,
     join: BlockId,
 ) -> Option<IdleBranch> {
@@ -137,8 +138,8 @@ fn sides(
             continue;
         }
         let block = &flow.blocks[b];
-        for i in &code[block.first..block.end] {
-            if !is_passive(i) && !is_far(i, pointers) {
+        for (i, at) in code[block.first..block.end].iter().zip(block.first..) {
+            if accesses.contains_key(&at) || !is_passive(i) && !is_far(i, pointers) {
                 return None;
             }
             writes(i, &mut |r| all.written.push(r));

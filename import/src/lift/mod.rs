@@ -32,6 +32,7 @@ mod first;
 mod flat;
 mod gather;
 mod idle;
+mod in_flight;
 mod intervals;
 mod issue;
 mod joined;
@@ -272,8 +273,9 @@ fn walked<'a>(
         next += v.bytes;
     }
     let pointers = pointers::Pointers::of(module, entry);
+    let accesses = if launch.timed { in_flight::List::new() } else { in_flight::accesses(&entry.code, flow) };
     let slice::Slice { need, idle, idle_loops, generic } =
-        slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, &pointers);
+        slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, (&pointers, &accesses));
     let mut shared = Shared {
         module,
         entry,
@@ -283,6 +285,7 @@ fn walked<'a>(
         idle_loops,
         own_loops: if launch.timed { BTreeMap::new() } else { strides::loops(&entry.code, flow, &pointers) },
         not_followed: Default::default(),
+        accesses,
         pointers,
         natural: natural::registers(entry),
         unknown,
@@ -347,7 +350,7 @@ fn walked<'a>(
     for what in [
         "32-bit arithmetic on arguments does not overflow",
         "addresses in global memory are not followed: races there, and which tile a read finds, are not looked at",
-        "registers are not followed: that a product is waited for before its result is used, and that bytes read were written",
+        "of registers, only those of `wgmma` are followed, and a `mov` of them is no use: that others have been loaded, and that bytes read were written, is not looked at",
         "`elect.sync` picks the first active lane, each time the same; the other lanes of a warp are in step",
         "PTX is what runs: the assembler keeps the order of synchronisation and of what it orders",
     ] {

@@ -49,6 +49,10 @@ pub(super) fn objects(plan: &Plan) -> Vec<Object> {
         list.push(o);
     }
     for (reg, n) in plan.accumulators.keys() {
+        if *n == 0 {
+            list.push(object(&format!("left_r{reg}"), Class::Reg, Dtype::I8, 64, 32));
+            continue;
+        }
         list.push(object(&format!("acc_r{reg}"), Class::Reg, Dtype::F32, 64, *n as i64));
     }
     list

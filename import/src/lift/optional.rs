@@ -89,7 +89,7 @@ impl Walk<'_, '_> {
     pub(super) fn optional(&self, nodes: &[Node]) -> bool {
         nodes.iter().all(|n| match &n.kind {
             Kind::Op(_, e) => match e {
-                Effect::Touch(..) | Effect::TensorLoad(_) | Effect::TensorStore(_) => true,
+                Effect::Touch(..) | Effect::Registers(_) | Effect::TensorLoad(_) | Effect::TensorStore(_) => true,
                 Effect::WarpSync | Effect::Elect | Effect::Fence(Fence::Cta) => true,
                 Effect::TensorWait(true) => !self.open_before.loads,
                 Effect::TensorWait(false) => !self.open_before.stores,

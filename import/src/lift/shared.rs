@@ -25,6 +25,8 @@ pub struct Shared<'a> {
     pub(super) own_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
     /// Those of them that some warp could not follow, by number.
     pub(super) not_followed: std::collections::BTreeSet<usize>,
+    /// By instruction, accesses to registers of products that need operations.
+    pub(super) accesses: super::in_flight::List,
     /// The registers that may hold addresses of shared memory.
     pub(super) pointers: super::pointers::Pointers,
     /// Whether each register is never negative.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::flow::{BlockId, Flow};
 use crate::ptx::{Arg, Inst, Reg};
 
+use super::in_flight::List;
 use super::pointers::Pointers;
 
 /// Registers an instruction writes.
@@ -109,14 +110,21 @@ pub(super) struct Slice {
 }
 
 /// The slice of an entry. A program that is timed has the instructions of every branch.
-pub(super) fn slice(code: &[Inst], flow: &Flow, regs: usize, timed: bool, pointers: &Pointers) -> Slice {
-    let mut loops = if timed { Vec::new() } else { super::idle::loops(code, flow, pointers) };
-    let mut idle = if timed { BTreeMap::new() } else { super::idle::branches(code, flow, &loops, pointers) };
+pub(super) fn slice(
+    code: &[Inst],
+    flow: &Flow,
+    regs: usize,
+    timed: bool,
+    (pointers, accesses): (&Pointers, &List),
+) -> Slice {
+    let followed = (pointers, accesses);
+    let mut loops = if timed { Vec::new() } else { super::idle::loops(code, flow, followed) };
+    let mut idle = if timed { BTreeMap::new() } else { super::idle::branches(code, flow, &loops, followed) };
     loop {
         let mut passed = vec![false; code.len()];
         idle.keys().copied().chain(loops.iter().flat_map(|l| l.code(flow))).for_each(|n| passed[n] = true);
         idle.values().flat_map(|b| b.code(flow)).for_each(|n| passed[n] = true);
-        let need = needed(code, regs, timed, &|n| passed[n]);
+        let need = needed(code, regs, (timed, accesses), &|n| passed[n]);
         let before = (idle.len(), loops.len());
         let unneeded = |written: &[Reg]| written.iter().all(|r| !need[*r as usize]);
         idle.retain(|_, branch| unneeded(&branch.written));
@@ -130,7 +138,7 @@ pub(super) fn slice(code: &[Inst], flow: &Flow, regs: usize, timed: bool, pointe
 }
 
 /// Registers that operations, addresses and branches that are not idle depend on.
-fn needed(code: &[Inst], regs: usize, timed: bool, idle: &dyn Fn(usize) -> bool) -> Vec<bool> {
+fn needed(code: &[Inst], regs: usize, (timed, accesses): (bool, &List), idle: &dyn Fn(usize) -> bool) -> Vec<bool> {
     let mut need = vec![false; regs];
     let mut open: Vec<Reg> = Vec::new();
     let mut by: Vec<Vec<usize>> = vec![Vec::new(); regs];
@@ -175,6 +183,9 @@ fn needed(code: &[Inst], regs: usize, timed: bool, idle: &dyn Fn(usize) -> bool)
     for (n, i) in code.iter().enumerate() {
         if idle(n) {
             continue;
+        }
+        if accesses.contains_key(&n) {
+            open.extend(i.guard.map(|g| g.0));
         }
         if matches!(i.op.as_str(), "shfl" | "vote" | "redux" | "match") {
             open.extend(i.guard.map(|g| g.0));

@@ -31,7 +31,7 @@ impl Walk<'_, '_> {
             }
             let mut any = false;
             writes(i, &mut |r| any |= self.s.need[r as usize]);
-            if !any && i.op != "call" {
+            if !any && i.op != "call" && !self.s.accesses.contains_key(&at) {
                 return Ok(());
             }
         }
@@ -150,6 +150,14 @@ impl Walk<'_, '_> {
     }
 
     fn execute(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
+        if let Some(of) = self.s.accesses.get(&at).cloned() {
+            self.push(at, 6, Effect::Registers(of))?;
+            let mut any = acts(i);
+            writes(i, &mut |r| any |= self.s.need[r as usize]);
+            if !any {
+                return Ok(());
+            }
+        }
         if acts(i) && self.effect(at, i)? {
             return Ok(());
         }

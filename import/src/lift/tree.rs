@@ -4,6 +4,7 @@ use warpline_sim::ir::{Instructions, StateId};
 
 use crate::symbolic::Term;
 
+use super::in_flight::Accesses;
 use super::launch::ParamField;
 
 /// A value of each lane of a warp.
@@ -238,6 +239,8 @@ pub enum Effect {
         /// Depth in bytes of a row.
         k: u32,
     },
+    /// An access by threads to registers of products, where no wait or no fence orders it on some way through the text.
+    Registers(Accesses),
     /// `griddepcontrol.wait`.
     GridWait,
     /// An access to global memory; only in programs that are timed.

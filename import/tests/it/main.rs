@@ -16,6 +16,7 @@ mod far;
 mod habits;
 mod halves;
 mod idle_loops;
+mod in_flight;
 mod iterations;
 mod kernels;
 mod known;

@@ -12,11 +12,12 @@ use crate::ptx::Error;
 use crate::symbolic::Term;
 
 use super::super::build::FIRST;
+use super::super::in_flight::Key;
 use super::super::merge::Set;
 use super::super::tensor::TENSOR;
 use super::super::tree::{Effect, Fence, Stream, Touch};
 use super::Emit;
-use super::places::{moved, warp_list};
+use super::places::{moved, warp_list, whole};
 
 impl Emit<'_, '_, '_> {
     /// The operations of all warps at one instruction.
@@ -328,6 +329,13 @@ impl Emit<'_, '_, '_> {
                 let kind = if *pair { MmaKind::UmmaPair } else { MmaKind::Umma };
                 return self.tensor_product(at, [a, reads, b, d], (kind, *shape), warps);
             }
+            Effect::Registers(of) => {
+                let places = |keys: &BTreeSet<Key>| -> Vec<_> {
+                    keys.iter().filter_map(|k| self.plan.accumulators.get(k)).map(|o| whole(*o)).collect()
+                };
+                let (reads, writes) = (places(&of.reads), places(&of.writes));
+                IrOp::Alu { unit: "int".into(), count: Expr::Const(1), reads, writes, mix: None }
+            }
             Effect::Global(_) | Effect::Passes(_) => return Ok(()),
             Effect::Work(w) => {
                 self.work(at, *w);
@@ -355,6 +363,7 @@ fn threads_act(e: &Effect) -> bool {
         Effect::Touch(..)
             | Effect::Far { .. }
             | Effect::Wgmma { .. }
+            | Effect::Registers(_)
             | Effect::WarpSync
             | Effect::Elect
             | Effect::Bar(..)

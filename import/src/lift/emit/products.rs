@@ -7,6 +7,7 @@ use crate::symbolic::Term;
 
 use super::super::build::LEFT;
 use super::super::copies::width;
+use super::super::in_flight::first;
 use super::super::tree::TensorShape;
 use super::Emit;
 use super::places::{warp_list, whole};
@@ -69,7 +70,9 @@ impl Emit<'_, '_, '_> {
                     list.push(self.place(at, object, slot, &ring, &by_warp)?);
                 }
             } else {
-                list.push(whole(LEFT));
+                // A left operand that other instructions access has an object of its own.
+                let own = first(self.s.entry.code[at].arg(1)).and_then(|r| self.plan.accumulators.get(&(r, 0)));
+                list.push(whole(own.copied().unwrap_or(LEFT)));
             }
             places.push(list);
         }
