@@ -20,6 +20,7 @@ use crate::ptx::{Arg, Inst, Reg};
 
 use super::copies::shape;
 use super::slice::{reads, writes};
+use super::tree::{Accesses, Key};
 
 /// The largest number of groups that are counted.
 const MOST_GROUPS: u8 = 16;
@@ -156,19 +157,6 @@ impl State {
             });
         }
     }
-}
-
-/// A register object of the program: the first register of an accumulator and its columns, or the first one of a left
-/// operand and 0.
-pub type Key = (Reg, u32);
-
-/// Objects that an instruction accesses while a product may, or with no fence before the next product.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Accesses {
-    /// Objects that it reads.
-    pub reads: BTreeSet<Key>,
-    /// Objects that it writes.
-    pub writes: BTreeSet<Key>,
 }
 
 /// The accesses of a text, by instruction.

@@ -4,7 +4,6 @@ use warpline_sim::ir::{Instructions, StateId};
 
 use crate::symbolic::Term;
 
-use super::in_flight::Accesses;
 use super::launch::ParamField;
 
 /// A value of each lane of a warp.
@@ -128,6 +127,19 @@ pub enum Fence {
     Cta,
     /// A fence of the device, in a program that is timed.
     Gpu,
+}
+
+/// A register object of the program: the first register of an accumulator and its columns, or the first one of a left
+/// operand and 0.
+pub type Key = (crate::ptx::Reg, u32);
+
+/// Objects that an instruction accesses while a product may, or with no fence before the next product.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accesses {
+    /// Objects that it reads.
+    pub reads: std::collections::BTreeSet<Key>,
+    /// Objects that it writes.
+    pub writes: std::collections::BTreeSet<Key>,
 }
 
 /// An operation of a warp or of some of its lanes.

@@ -12,10 +12,9 @@ use crate::ptx::Error;
 use crate::symbolic::Term;
 
 use super::super::build::FIRST;
-use super::super::in_flight::Key;
 use super::super::merge::Set;
 use super::super::tensor::TENSOR;
-use super::super::tree::{Effect, Fence, Stream, Touch};
+use super::super::tree::{Effect, Fence, Key, Stream, Touch};
 use super::Emit;
 use super::places::{moved, warp_list, whole};
 
