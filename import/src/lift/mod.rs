@@ -48,6 +48,7 @@ mod objects;
 mod optional;
 mod outcomes;
 mod peek;
+mod polls;
 mod periodic;
 mod pieces;
 mod places;
@@ -313,6 +314,7 @@ fn walked<'a>(
         taken: None,
         skips: None,
         histories: Default::default(),
+        polls: Default::default(),
         words: Default::default(),
         functions: Default::default(),
         loads: 0,
