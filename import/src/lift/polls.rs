@@ -240,7 +240,58 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Gives polls of a loop the phases that they name behind it: those of the last iteration. Where variables have their
+    /// next values there, `updates` has these values.
+    pub(super) fn polled_last(
+        &mut self,
+        regs: &[Option<Val>],
+        last: &FxHashMap<Term, Term>,
+        updates: &[(u32, Term)],
+        own: &[u32],
+    ) {
+        let mut polls: Vec<Term> = Vec::new();
+        for v in regs.iter().flatten() {
+            let Val::Uni(t) = v else { continue };
+            for a in self.s.arena.atoms(*t).iter().filter(|a| matches!(a, Atom::Opaque(_))) {
+                polls.push(self.s.arena.atom(*a));
+            }
+        }
+        polls.sort_unstable();
+        polls.dedup();
+        polls.retain(|p| self.s.polls.named.contains_key(p));
+        if polls.is_empty() {
+            return;
+        }
+        let (mut marks, mut values) = (FxHashMap::default(), FxHashMap::default());
+        for (v, next) in updates {
+            if self.s.arena.constant(*next).is_some() {
+                continue;
+            }
+            let mark = self.s.arena.opaque("the next value of a variable");
+            marks.insert(*next, mark);
+            values.insert(mark, self.s.arena.atom(Atom::Var(*v)));
+        }
+        for p in polls {
+            let Some(Phase { bar, parity, line }) = self.s.polls.named.get(&p).copied() else { continue };
+            let mut after = |t: Term| {
+                let a = &mut self.s.arena;
+                let t = a.replace(t, &marks, &mut FxHashMap::default());
+                // The value of a variable before its last change.
+                if !values.is_empty() && a.mentions(t, |x| matches!(x, Atom::Var(v) if own.contains(&v))) {
+                    return None;
+                }
+                let t = a.replace(t, last, &mut FxHashMap::default());
+                Some(a.replace(t, &values, &mut FxHashMap::default()))
+            };
+            match (after(bar), after(parity)) {
+                (Some(bar), Some(parity)) => drop(self.s.polls.named.insert(p, Phase { bar, parity, line })),
+                _ => drop(self.s.polls.named.remove(&p)),
+            }
+        }
+    }
+
     fn equal_under(&mut self, a: Term, b: Term, facts: &Facts) -> bool {
+        let (a, b) = (self.s.arena.under(a, facts), self.s.arena.under(b, facts));
         let d = self.s.arena.sub(a, b);
         let same = self.s.arena.eq(d);
         a == b || self.s.arena.decide(same, facts) == Some(true)
