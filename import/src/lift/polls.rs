@@ -38,6 +38,8 @@ struct Skipped {
     /// The branch.
     at: usize,
     wait: Phase,
+    /// Whether it is skipped where the register is not 0.
+    when: bool,
     /// How many registers have handed it on.
     handed: usize,
 }
@@ -54,7 +56,7 @@ pub(super) struct Polls {
     /// Results of polls at the start of an iteration.
     carried: FxHashMap<Term, Flag>,
     /// Branches by carried results whose polls were compared.
-    compared: BTreeSet<(Flag, usize)>,
+    compared: BTreeSet<(Flag, usize, bool)>,
 }
 
 impl Walk<'_, '_> {
@@ -111,16 +113,22 @@ impl Walk<'_, '_> {
         if self.dry == 0 || (start == middle) == (middle == end) {
             return;
         }
-        let Some(flag) = self.flag(cond) else { return };
-        let polls = &mut self.s.polls;
-        let new = polls.waits.get(start..end).unwrap_or_default().iter().map(|wait| Skipped { flag, at, wait: *wait, handed: 0 });
-        polls.skipped.extend(new);
+        let Some((header, _)) = self.flag(cond) else { return };
+        let facts = self.facts.clone();
+        for wait in self.s.polls.waits.get(start..end).unwrap_or_default().to_vec() {
+            let mut from = Vec::new();
+            if self.names(cond, (wait, at), start == middle, &facts, &mut from).is_ok() {
+                let from = from.into_iter().filter(|(flag, _)| flag.0 == header);
+                let new = from.map(|(flag, when)| Skipped { flag, at, wait, when, handed: 0 });
+                self.s.polls.skipped.extend(new);
+            }
+        }
     }
 
     /// Forgets what was recorded for a loop.
     pub(super) fn forget_skipped(&mut self, header: u32) {
         self.s.polls.skipped.retain(|s| s.flag.0 != header);
-        self.s.polls.compared.retain(|(f, _)| f.0 != header);
+        self.s.polls.compared.retain(|(f, ..)| f.0 != header);
     }
 
     /// An unknown value that stands for a carried result of a poll.
@@ -147,7 +155,7 @@ impl Walk<'_, '_> {
         }
         let (first, next) = (self.values_of(header, changed, entry), self.values_of(header, changed, back));
         while let Some(s) = todo.pop() {
-            self.s.polls.compared.insert((s.flag, s.at));
+            self.s.polls.compared.insert((s.flag, s.at, s.when));
             for (is_next, with, regs) in [(false, &first, entry), (true, &next, back)] {
                 let Some(Val::Uni(value)) = &regs[s.flag.1 as usize] else {
                     return self.unlike(s.at, s.wait, None);
@@ -157,16 +165,16 @@ impl Walk<'_, '_> {
                 let wait = Phase { bar: at(s.wait.bar), parity: at(s.wait.parity), line: s.wait.line };
                 let mut from = Vec::new();
                 let facts = self.facts.clone();
-                if let Err(poll) = self.names(*value, wait, &facts, s.at, &mut from)
+                if let Err(poll) = self.names(*value, (wait, s.at), s.when, &facts, &mut from)
                     && self.dry == 0
                 {
                     return self.unlike(s.at, wait, poll);
                 }
-                for flag in from {
-                    let new = Skipped { flag, at: s.at, wait, handed: s.handed + 1 };
+                for (flag, when) in from {
+                    let new = Skipped { flag, at: s.at, wait, when, handed: s.handed + 1 };
                     if flag.0 != header {
                         self.s.polls.skipped.push(new);
-                    } else if flag != s.flag && is_next {
+                    } else if (flag, when) != (s.flag, s.when) && is_next {
                         if s.handed >= MOST_HANDED_ON {
                             return self.unlike(s.at, wait, None);
                         }
@@ -193,51 +201,85 @@ impl Walk<'_, '_> {
         with
     }
 
-    /// Whether all polls in a value name the phase of a wait. Adds the registers of loops that are being solved that the
-    /// value comes from. An error is the poll that does not, if that is known.
+    /// Whether all polls in a value name the phase of a wait, and succeeded where the wait is skipped: where the value is
+    /// not 0, if `when` says so, else where it is 0. Adds the registers of loops that are being solved that the value comes
+    /// from. An error is the poll of another phase, if that is the cause.
     fn names(
         &mut self,
         value: Term,
-        wait: Phase,
+        (wait, at): (Phase, usize),
+        when: bool,
         facts: &Facts,
-        at: usize,
-        from: &mut Vec<Flag>,
+        from: &mut Vec<(Flag, bool)>,
     ) -> Result<(), Option<Phase>> {
         match self.s.arena.node(value).clone() {
             TermNode::Const(_) => Ok(()),
             TermNode::Atom(Atom::Carried(h, r, _)) => {
-                from.push((h, r));
+                from.push(((h, r), when));
                 Ok(())
             }
             TermNode::Atom(Atom::Opaque(_)) => {
                 if let Some(p) = self.s.polls.named.get(&value).copied() {
-                    let same = self.equal_under(p.bar, wait.bar, facts) && self.equal_under(p.parity, wait.parity, facts);
-                    return if same { Ok(()) } else { Err(Some(p)) };
+                    let same = when
+                        && self.equal_under(p.bar, wait.bar, facts)
+                        && self.equal_under(p.parity, wait.parity, facts);
+                    return if same { Ok(()) } else { Err(when.then_some(p)) };
                 }
-                let compared =
-                    self.s.polls.carried.get(&value).is_some_and(|f| self.s.polls.compared.contains(&(*f, at)));
+                let flag = self.s.polls.carried.get(&value);
+                let compared = flag.is_some_and(|f| self.s.polls.compared.contains(&(*f, at, when)));
                 if compared { Ok(()) } else { Err(None) }
             }
-            TermNode::Op(Op::If, args) => {
-                let polled = self.peekish(args[0]) || self.flag(args[0]).is_some();
-                if polled {
-                    self.names(args[0], wait, facts, at, from)?;
-                }
-                for (x, holds) in [(args[1], true), (args[2], false)] {
-                    let mut known = facts.clone();
-                    if !polled {
-                        self.s.arena.learn(args[0], holds, &mut known);
+            TermNode::Op(Op::If, args) => self.names_either([args[0], args[1], args[2]], (wait, at), when, facts, from),
+            TermNode::Op(Op::Not | Op::Eq, args) => self.names(args[0], (wait, at), !when, facts, from),
+            TermNode::Op(Op::Either | Op::Both, args) => {
+                args.iter().try_for_each(|x| self.names(*x, (wait, at), when, facts, from))
+            }
+            // A multiple of a result, or what is left of 1.
+            TermNode::Sum(k, parts) => match *parts {
+                [(x, c)] => match self.s.arena.node(x).clone() {
+                    TermNode::Op(Op::If, args) => {
+                        let a = &mut self.s.arena;
+                        let [first, second] = [args[1], args[2]].map(|t| a.scale(t, c)).map(|t| a.plus(t, k));
+                        self.names_either([args[0], first, second], (wait, at), when, facts, from)
                     }
-                    self.names(x, wait, &known, at, from)?;
-                }
-                Ok(())
-            }
-            TermNode::Op(Op::Not | Op::Eq | Op::Either | Op::Both, args) => {
-                args.iter().try_for_each(|x| self.names(*x, wait, facts, at, from))
-            }
-            TermNode::Sum(_, parts) => parts.iter().try_for_each(|(x, _)| self.names(*x, wait, facts, at, from)),
+                    _ if k == 0 => self.names(x, (wait, at), when, facts, from),
+                    _ if k == -c => self.names(x, (wait, at), !when, facts, from),
+                    _ => Err(None),
+                },
+                _ => Err(None),
+            },
             _ => Err(None),
         }
+    }
+
+    /// The same for a choice: a condition, the value where it holds, and the value where it does not.
+    fn names_either(
+        &mut self,
+        [cond, first, second]: [Term; 3],
+        (wait, at): (Phase, usize),
+        when: bool,
+        facts: &Facts,
+        from: &mut Vec<(Flag, bool)>,
+    ) -> Result<(), Option<Phase>> {
+        let polled = self.peekish(cond) || self.flag(cond).is_some();
+        if polled {
+            let not_zero = |t: Term| self.s.arena.constant(t).map(|k| k != 0);
+            let when = match (not_zero(first), not_zero(second)) {
+                (Some(a), Some(b)) if a == b => return Ok(()),
+                (Some(true), _) | (_, Some(false)) => when,
+                (Some(false), _) | (_, Some(true)) => !when,
+                (None, None) => return Err(None),
+            };
+            self.names(cond, (wait, at), when, facts, from)?;
+        }
+        for (x, holds) in [(first, true), (second, false)] {
+            let mut known = facts.clone();
+            if !polled {
+                self.s.arena.learn(cond, holds, &mut known);
+            }
+            self.names(x, (wait, at), when, &known, from)?;
+        }
+        Ok(())
     }
 
     /// Gives polls of a loop the phases that they name behind it: those of the last iteration. Where variables have their
@@ -298,13 +340,13 @@ impl Walk<'_, '_> {
     }
 
     /// Compares a poll with the waits that it skips.
-    pub(super) fn compare(&mut self, at: usize, cond: Term, waits: std::ops::Range<usize>) -> Result<(), Error> {
+    pub(super) fn compare(&mut self, at: usize, cond: Term, [start, middle, end]: [usize; 3]) -> Result<(), Error> {
         if self.dry > 0 {
             return Ok(());
         }
         let facts = self.facts.clone();
-        for wait in self.s.polls.waits.get(waits).unwrap_or_default().to_vec() {
-            if let Err(poll) = self.names(cond, wait, &facts, at, &mut Vec::new()) {
+        for wait in self.s.polls.waits.get(start..end).unwrap_or_default().to_vec() {
+            if let Err(poll) = self.names(cond, (wait, at), start == middle, &facts, &mut Vec::new()) {
                 return self.unlike(at, wait, poll);
             }
         }

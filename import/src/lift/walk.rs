@@ -369,7 +369,7 @@ impl<'a> Walk<'_, 'a> {
         (self.loading, self.open) = (left, open_after);
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
         if self.peeks(cond) {
-            self.compare(at, cond, waits[0]..waits[2])?;
+            self.compare(at, cond, [waits[0], waits[1], waits[2]])?;
             return self.peeked(inst, a, b);
         }
         self.skips(at, cond, [waits[0], waits[1], waits[2]]);

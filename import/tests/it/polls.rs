@@ -42,7 +42,9 @@ const WAIT: &str =
 /// The polls of the next iteration, if there is one.
 fn next(address: &str, parity: &str) -> String {
     let poll = poll(address, parity);
-    format!("\t@%p6 bra $L8;\n\tshl.b32 %r17, %r20, 3;\n\tadd.s32 %r18, %r2, %r17;\n\txor.b32 %r19, %r21, 1;\n{poll}$L8:\n")
+    format!(
+        "\t@%p6 bra $L8;\n\tshl.b32 %r17, %r20, 3;\n\tadd.s32 %r18, %r2, %r17;\n\txor.b32 %r19, %r21, 1;\n{poll}$L8:\n"
+    )
 }
 
 fn is_unlike(said: &str) -> bool {
@@ -57,6 +59,9 @@ fn a_poll_of_the_phase_of_its_wait_is_proved() {
         let faulty = with(&poll(address, parity));
         assert!(is_unlike(&faulty), "{address} {parity}: {faulty}");
     }
+    // The wait is skipped where the poll fails.
+    let faulty = verdict("", &format!("{}{}", poll("%r12", "%r21"), WAIT.replace("@%p8", "@!%p8")), "");
+    assert!(faulty.starts_with("rejected") && faulty.contains("which polls skip the wait"), "{faulty}");
     // The wait alone, for another phase or for nothing.
     let faulty = verdict("", &WAIT.replace("\t@%p8 bra $L7;\n", "").replace("%r21", "%r22"), "");
     assert!(faulty.starts_with("violated"), "{faulty}");
@@ -68,6 +73,8 @@ fn a_poll_of_the_phase_of_its_wait_is_proved() {
 fn a_poll_of_the_next_iteration_is_proved() {
     let (first, right) = (poll("%r2", "0"), next("%r18", "%r21"));
     assert_eq!(verdict(&first, WAIT, &right), "proved\t");
+    let faulty = verdict(&first, &WAIT.replace("@%p8", "@!%p8"), &right);
+    assert!(faulty.starts_with("rejected") && faulty.contains("which polls skip the wait"), "{faulty}");
     // The poll ahead of the loop.
     for (address, parity) in [("%r2", "1"), ("%r2+8", "0")] {
         let faulty = verdict(&poll(address, parity), WAIT, &right);
