@@ -43,10 +43,7 @@ impl Walk<'_, '_> {
                 "a wait behind a failed poll",
             ));
         }
-        self.s.assume(
-            inst.line,
-            "a wait behind a poll of its barrier is skipped only where the poll succeeded",
-        );
+        self.s.assume(inst.line, "a wait behind a poll of its barrier is skipped only where the poll succeeded");
         self.nodes.extend(wait.nodes);
         (self.regs, self.facts, self.lanes) = (wait.regs, wait.facts, wait.lanes);
         Ok(wait.end)
