@@ -253,6 +253,7 @@ impl Walk<'_, '_> {
                 // Outside of a loop that repeats it, the poll may fail: the code after it must wait.
                 let p = self.s.arena.opaque(format!("whether the barrier polled at line {} was complete", i.line));
                 self.peeked_terms.push(p);
+                self.polls(i, p)?;
                 let to = if let Arg::Pair(a, _) = i.arg(0) { (**a).clone() } else { i.arg(0).clone() };
                 self.set_arg(&to, Val::Uni(p));
             }
@@ -284,6 +285,7 @@ impl Walk<'_, '_> {
     /// The wait that a polling loop implements.
     pub(super) fn wait(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         self.ordered(i)?;
+        self.waits(i)?;
         if waits_for_state(i) {
             let bar = self.same(i, i.arg(1), "address")?;
             let state = self.awaited(i)?;

@@ -77,6 +77,7 @@ impl Walk<'_, '_> {
         let (wrote, stored) = (self.wrote, self.stored(l));
         // First pass: an iteration as a function of the values that the previous one left.
         let (stop, exits, silent) = loop {
+            self.forget_skipped(header as u32);
             for r in &changed {
                 let Some(old) = &entry_regs[*r as usize] else { continue };
                 self.regs[*r as usize] = Some(match old {
@@ -131,6 +132,7 @@ impl Walk<'_, '_> {
         }
         let back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
         let solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
+        self.compare_carried(header as u32, &changed, (&entry_regs, &back))?;
         let stays: Vec<Term> = exits.iter().map(|e| e.stay).collect();
         self.bound_counter(header as u32, &entry_regs, &solved, &stays);
         if let Some(to) = self.computed(l, (&changed, &entry_regs), (&exits, &solved), silent) {

@@ -53,6 +53,7 @@ mod periodic;
 mod pieces;
 mod places;
 mod pointers;
+mod polls;
 mod positive;
 mod possible;
 mod pressure;
@@ -316,6 +317,7 @@ fn walked<'a>(
         taken: None,
         skips: None,
         histories: Default::default(),
+        polls: Default::default(),
         words: Default::default(),
         functions: Default::default(),
         loads: 0,

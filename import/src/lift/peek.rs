@@ -1,5 +1,6 @@
 //! A barrier that is polled once before its wait. The lift assumes that the wait happens. Schedules in which the poll
-//! fails are schedules of the kernel; in other schedules the same threads observe the same phase.
+//! fails are schedules of the kernel; in other schedules the same threads observe the same phase, as the poll names the
+//! phase of the wait (`polls.rs`).
 
 use crate::ptx::{Error, Inst};
 use crate::symbolic::{Node as TermNode, Op, Term};
@@ -42,10 +43,7 @@ impl Walk<'_, '_> {
                 "a wait behind a failed poll",
             ));
         }
-        self.s.assume(
-            inst.line,
-            "a barrier that is polled once and waited for where that fails is polled for the phase that is waited for",
-        );
+        self.s.assume(inst.line, "a wait behind a poll of its barrier is skipped only where the poll succeeded");
         self.nodes.extend(wait.nodes);
         (self.regs, self.facts, self.lanes) = (wait.regs, wait.facts, wait.lanes);
         Ok(wait.end)

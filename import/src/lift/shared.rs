@@ -17,6 +17,8 @@ pub struct Shared<'a> {
     pub(super) entry: &'a Entry,
     pub(super) flow: &'a Flow,
     pub(super) need: Vec<bool>,
+    /// Polls of barriers and the waits behind them.
+    pub(super) polls: super::polls::Polls,
     /// Branches that are passed over.
     pub(super) idle: std::collections::BTreeSet<usize>,
     /// By their first blocks, loops that are passed over, with the blocks behind them.

@@ -281,6 +281,7 @@ impl Walk<'_, '_> {
                 let v = self.unknown_of(*r, v);
                 if let (true, Val::Uni(t)) = (peeks, &v) {
                     self.peeked_terms.push(*t);
+                    self.carries(header, *r, *t);
                 }
                 solved.values.insert(*r, v);
                 continue;

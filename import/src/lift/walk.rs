@@ -335,6 +335,7 @@ impl<'a> Walk<'_, 'a> {
         let (wrote, mut wrote_after) = (self.wrote, false);
         let (open, mut open_after) = (self.open, super::optional::OpenTensor::default());
         let (mut sides, mut left, mut histories) = (Vec::new(), super::optional::Loading::default(), Vec::new());
+        let mut waits = vec![self.waits_so_far()];
         for (to, holds) in [(taken, true), (falls, false)] {
             let mut known = facts.clone();
             self.s.arena.learn(cond, holds, &mut known);
@@ -359,6 +360,7 @@ impl<'a> Walk<'_, 'a> {
             open_after = open_after.or(self.open);
             wrote_after |= self.wrote;
             histories.push(self.history);
+            waits.push(self.waits_so_far());
         }
         self.wrote = wrote_after;
         self.remember_either(at, cond, &histories);
@@ -367,8 +369,10 @@ impl<'a> Walk<'_, 'a> {
         (self.loading, self.open) = (left, open_after);
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
         if self.peeks(cond) {
+            self.compare(at, cond, [waits[0], waits[1], waits[2]])?;
             return self.peeked(inst, a, b);
         }
+        self.skips(at, cond, [waits[0], waits[1], waits[2]]);
         self.meet(at, cond, a, b, facts)
     }
 

@@ -24,6 +24,7 @@ mod memory;
 mod mutants;
 mod mutation;
 mod pipelines;
+mod polls;
 mod producers;
 mod registers;
 mod roles;

@@ -93,7 +93,6 @@ fn why(instruction: &str, change: &str) -> &'static str {
         "bytes - 16" => {
             "missed: the box of a tensor map is not in the text, nor whether bytes that are read were written"
         }
-        "other parity" => "missed: a poll ahead of its wait is taken to be for the phase of the wait",
         _ if is("try_wait") && change.starts_with("scope") => "missed: the scope of a wait is not followed",
         "repeat" if is("arrive") || is("init.") || is("inval") => "no wait needs a later phase",
         "repeat" => "it waits, meets or orders again",
