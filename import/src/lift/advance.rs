@@ -1,7 +1,7 @@
 //! Rings that are moved on by a value of the launch, such as the steps of a tile.
 //!
 //! CUTLASS's `PipelineState::advance(n)` sets `slot = (slot + n) % S`. It flips the phase if
-//! `n < S && slot + n >= S`, or if `n >= S && (slot + n) / S % 2 == 1`. For every slot, phase and `n`, the counter of the
+//! `n < S && slot + n >= S`. It also does so if `n >= S && (slot + n) / S % 2 == 1`. For every slot, phase and `n`, the counter of the
 //! ring grows by `n`. That is found by evaluation: from some `n` on, the new slot and phase recur with a period, which
 //! follows from the operators between `n` and them. So the values of `n` up to one period decide for all.
 

@@ -52,8 +52,7 @@ impl Walk<'_, '_> {
 
     /// An atomic access to shared memory at the `n`-th operand. The address may depend on data, as in a histogram.
     pub(super) fn atomic(&mut self, at: usize, i: &Inst, n: usize) -> Result<(), Error> {
-        let mut decides = false;
-        writes(i, &mut |r| decides |= self.s.need[r as usize]);
+        let decides = self.s.is_needed(i);
         let orders = decides && n > 0 && self.orders(at, i);
         if decides && n > 0 && self.s.timing.is_some() {
             let message = format!("the result of `{}` decides operations or addresses", i.name());

@@ -143,8 +143,7 @@ impl Walk<'_, '_> {
         }
         let mut all: Vec<Vec<Option<Val>>> = Vec::new();
         let after: &[(u32, Term)] = if rotated { &updates } else { &[] };
-        let left: Vec<Option<Val>> = exits.iter().flat_map(|e| e.regs.iter().cloned()).collect();
-        self.polled_last(&left, &with, after, &own);
+        self.polled_last(&exits, &with, after, &own);
         for e in &exits {
             let mut regs = e.regs.clone();
             for (r, slot) in regs.iter_mut().enumerate() {

@@ -17,7 +17,7 @@ use crate::symbolic::{Atom, Op, Term};
 
 use super::exits::Exit;
 use super::loops::Solved;
-use super::slice::{acts, only_global, reads, writes};
+use super::slice::{acts, only_global, reads};
 use super::tree::Val;
 use super::walk::Walk;
 use super::words::FUNCTIONS;
@@ -63,8 +63,7 @@ impl Walk<'_, '_> {
         // What the loop reads: registers, and special registers.
         let (mut regs, mut names) = (changed.to_vec(), Vec::new());
         for i in code {
-            let mut needed = matches!(ending(i), Ending::Branch | Ending::Exit);
-            writes(i, &mut |r| needed |= self.s.need[r as usize]);
+            let needed = matches!(ending(i), Ending::Branch | Ending::Exit) || self.s.is_needed(i);
             if !is_function(i) && (needed || acts(i)) {
                 return None;
             }

@@ -34,9 +34,7 @@ impl Walk<'_, '_> {
             if accesses(i) && i.op != "cp" && i.guard.is_none() && !self.s.pointers.elsewhere(i) {
                 self.first_access(at, lanes)?;
             }
-            let mut any = false;
-            writes(i, &mut |r| any |= self.s.need[r as usize]);
-            if any && is_passive(i) && i.op != "ld" && i.guard.is_none() {
+            if self.s.is_needed(i) && is_passive(i) && i.op != "ld" && i.guard.is_none() {
                 self.compute(at, i)?;
             } else {
                 self.loses(at);

@@ -2,8 +2,8 @@
 //!
 //! A product (`wgmma.mma_async`) writes its accumulator until a `wgmma.wait_group` covers it, and reads a left operand in
 //! registers as long. Between another access to these registers and the product there must be a `wgmma.fence`. This is
-//! an analysis of the data flow over the control-flow graph: for each register, the products in flight that use it, each
-//! with the fewest groups committed since. It knows no conditions, so an access that it finds may be on a way that no
+//! an analysis of the data flow over the control-flow graph. For each register it has the products in flight that use it,
+//! each with the fewest groups committed since. It knows no conditions, so an access that it finds may be on a way that no
 //! launch takes. The lift adds an operation at such an access, and the program decides. A kernel without such accesses
 //! gets no operations.
 //!

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::ptx::{Error, Inst, Reg};
 use crate::symbolic::{Atom, Facts, Node as TermNode, Op, Term};
 
+use super::exits::Exit;
 use super::states::waits_for_state;
 use super::tree::Val;
 use super::walk::Walk;
@@ -201,9 +202,9 @@ impl Walk<'_, '_> {
         with
     }
 
-    /// Whether all polls in a value name the phase of a wait, and succeeded where the wait is skipped: where the value is
-    /// not 0, if `when` says so, else where it is 0. Adds the registers of loops that are being solved that the value comes
-    /// from. An error is the poll of another phase, if that is the cause.
+    /// Whether all polls in a value name the phase of a wait, and succeeded where the wait is skipped. If `when` holds, the
+    /// wait is skipped where the value is not 0, else where it is 0. Adds the registers that the value comes from, of loops
+    /// that are being solved. An error is the poll of another phase, if that is the cause.
     fn names(
         &mut self,
         value: Term,
@@ -286,13 +287,16 @@ impl Walk<'_, '_> {
     /// next values there, `updates` has these values.
     pub(super) fn polled_last(
         &mut self,
-        regs: &[Option<Val>],
+        exits: &[Exit],
         last: &FxHashMap<Term, Term>,
         updates: &[(u32, Term)],
         own: &[u32],
     ) {
+        if self.s.polls.named.is_empty() {
+            return;
+        }
         let mut polls: Vec<Term> = Vec::new();
-        for v in regs.iter().flatten() {
+        for v in exits.iter().flat_map(|e| e.regs.iter().flatten()) {
             let Val::Uni(t) = v else { continue };
             for a in self.s.arena.atoms(*t).iter().filter(|a| matches!(a, Atom::Opaque(_))) {
                 polls.push(self.s.arena.atom(*a));

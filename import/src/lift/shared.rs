@@ -110,6 +110,13 @@ impl Shared<'_> {
         self.work
     }
 
+    /// Whether an operation, an address or a branch needs a register that an instruction writes.
+    pub(super) fn is_needed(&self, i: &Inst) -> bool {
+        let mut needed = false;
+        super::slice::writes(i, &mut |r| needed |= self.need[r as usize]);
+        needed
+    }
+
     /// What the launch gives for a value among the parameters, in a program that is for a run.
     pub(super) fn argument(&self, f: ParamField) -> Option<&Argument> {
         self.timing.as_ref()?.at(f)

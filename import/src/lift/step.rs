@@ -29,9 +29,7 @@ impl Walk<'_, '_> {
             if unread(i) {
                 return Err(self.unknown(i));
             }
-            let mut any = false;
-            writes(i, &mut |r| any |= self.s.need[r as usize]);
-            if !any && i.op != "call" && !self.s.accesses.contains_key(&at) {
+            if !self.s.is_needed(i) && i.op != "call" && !self.s.accesses.contains_key(&at) {
                 return Ok(());
             }
         }
@@ -152,9 +150,7 @@ impl Walk<'_, '_> {
     fn execute(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         if let Some(of) = self.s.accesses.get(&at).cloned() {
             self.push(at, 6, Effect::Registers(of))?;
-            let mut any = acts(i);
-            writes(i, &mut |r| any |= self.s.need[r as usize]);
-            if !any {
+            if !acts(i) && !self.s.is_needed(i) {
                 return Ok(());
             }
         }

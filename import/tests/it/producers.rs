@@ -163,8 +163,8 @@ fn bits_of_a_field_that_data_decide() {
     assert_eq!(a.bits_of(x), None);
 }
 
-/// The verdict on a product of operands that threads store, `kib` rows of 1024 bytes, beside stores to one column of tensor
-/// memory that nothing orders with the product.
+/// The verdict on a product of operands that threads store, `kib` rows of 1024 bytes. Nothing orders it with stores to one
+/// column of tensor memory beside it.
 fn stores_beside(product: &str, (kib, allocated): (usize, u32), column: u32) -> String {
     let rows: String = (0..kib).map(|n| format!("\tst.shared.b32 [%r24+{}], 0;\n", 1024 * n)).collect();
     let body = format!(
