@@ -3,6 +3,7 @@
 mod advances;
 mod anywhere;
 mod asserted;
+mod boxes;
 mod calls;
 mod choices;
 mod common;
