@@ -41,6 +41,7 @@ pub mod launch;
 mod loaded;
 mod loops;
 mod mailbox;
+mod map_fences;
 mod maps;
 mod masks;
 mod merge;

@@ -288,12 +288,14 @@ fn settle(
     }
     let fits = |size: i64, gap: Option<i64>| size > 0 && size % 16 == 0 && gap.is_none_or(|g| size <= g);
     // All but one reach up to the next copy, and that one brings the rest. A copy alone brings all, also over the place of a
-    // barrier that has ended.
+    // barrier that has ended, but not over the barrier that it signals.
+    let own = addresses(a, bar).unwrap_or_default();
+    let up_to_own = |x: i64| own.iter().filter(|b| **b > x).min().map(|b| b - x);
     let rest_of = |n: usize| {
         let others = open.iter().enumerate().filter(|(i, _)| *i != n);
         let before: i64 = others.filter_map(|(_, o)| Some(o.gap? * o.times)).sum();
         let (rest, times) = (left - before, open[n].times);
-        let gap = if open.len() == 1 { None } else { open[n].gap };
+        let gap = if open.len() == 1 { up_to_own(open[n].first) } else { open[n].gap };
         (rest % times == 0 && fits(rest / times, gap)).then_some((n, rest / times))
     };
     let all: Vec<(usize, i64)> = (0..open.len()).filter_map(rest_of).collect();

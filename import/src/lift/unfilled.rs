@@ -29,6 +29,17 @@ struct Accesses {
     loaded: Vec<(Run, usize)>,
 }
 
+/// Forbids a proof of a kernel that copies by a tensor map without a fence behind the map's release.
+pub(super) fn maps_fenced(s: &mut Shared<'_>) {
+    let code = &s.entry.code;
+    if let Some((release, copy)) = super::map_fences::missing(code, s.flow) {
+        let (release, copy) = (code[release].line, code[copy].line);
+        s.leaves_open(format!(
+            "no `fence.proxy.tensormap::generic.acquire` is between the change of a tensor map at line {release} and the copy at line {copy}"
+        ));
+    }
+}
+
 /// Forbids a proof of a kernel in which a product reads bytes that nothing writes, or threads read such bytes right behind
 /// those that a copy brings. Other bytes that threads read and nothing writes are an assumption.
 pub(super) fn checked(s: &mut Shared<'_>, tree: &[Merged], loads: &Sizes) {
