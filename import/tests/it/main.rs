@@ -31,6 +31,7 @@ mod registers;
 mod roles;
 mod rows;
 mod sass;
+mod scopes;
 mod skipped;
 mod slots;
 mod states;
