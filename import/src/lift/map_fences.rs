@@ -20,7 +20,10 @@ fn is_release(i: &Inst) -> bool {
 fn unfenced(code: &[Inst], flow: &Flow, release: usize) -> Option<usize> {
     let address = place(code[release].args.first()?)?;
     let acquires = |i: &Inst| {
-        i.op == "fence" && i.has("tensormap::generic") && i.has("acquire") && i.args.first().and_then(place) == Some(address)
+        i.op == "fence"
+            && i.has("tensormap::generic")
+            && i.has("acquire")
+            && i.args.first().and_then(place) == Some(address)
     };
     let copies = |i: &Inst| i.op == "cp" && i.has("bulk") && i.has("tensor");
     // The register has another value from here on.

@@ -195,7 +195,9 @@ fn loads_of(
         }
     }
     for (bar, g) in left {
-        if !alike(a, bar, g, &mut sizes) && settle(a, bar, &g.of_all(&issued), (&starts, &operands, maps), &mut sizes).is_err() {
+        if !alike(a, bar, g, &mut sizes)
+            && settle(a, bar, &g.of_all(&issued), (&starts, &operands, maps), &mut sizes).is_err()
+        {
             settle(a, bar, g, (&starts, &operands, maps), &mut sizes)?;
         }
     }
@@ -303,7 +305,8 @@ fn settle(
     // The box of a tensor map is rather a power of two.
     let whole: Vec<(usize, i64)> = all.iter().copied().filter(|(_, rest)| rest.count_ones() == 1).collect();
     // A copy into an operand rather brings all that products read there.
-    let filled = |(n, rest): &(usize, i64)| open[*n].gap.is_none_or(|gap| *rest >= gap.min(operands.read_from(open[*n].first)));
+    let filled =
+        |(n, rest): &(usize, i64)| open[*n].gap.is_none_or(|gap| *rest >= gap.min(operands.read_from(open[*n].first)));
     let last = rest_of(open.len() - 1);
     let full: Vec<(usize, i64)> = all.iter().copied().filter(filled).collect();
     let with_rest = last.filter(filled).or(one(&full)).or(last).or(one(&all)).or(one(&whole));

@@ -36,7 +36,8 @@ impl Operands {
         let intervals = |selects: &dyn Fn(i64) -> bool| {
             let runs = runs.iter().map(|(t, n)| (*t, i64::from(*n))).filter(|(_, n)| selects(*n));
             united(
-                runs.flat_map(|(t, n)| addresses(a, t).unwrap_or_default().into_iter().map(move |x| (x, x + n))).collect(),
+                runs.flat_map(|(t, n)| addresses(a, t).unwrap_or_default().into_iter().map(move |x| (x, x + n)))
+                    .collect(),
             )
         };
         Operands { swizzled: ROWS.map(|row| intervals(&|n| n == row * ROWS_OF_ATOM)), all: intervals(&|_| true) }

@@ -53,7 +53,9 @@ pub(super) fn checked(s: &mut Shared<'_>, tree: &[Merged], loads: &Sizes) {
     let line = |s: &Shared<'_>, at: usize| s.entry.code.get(at).map_or(s.entry.line, |i| i.line);
     if let Some((bytes, at)) = unwritten(&s.arena, &multiplied, &written, |i, runs| !whole_rows(i, runs)) {
         let line = line(s, at);
-        s.leaves_open(format!("the product at line {line} reads {bytes} bytes that nothing writes, and the rest of their rows"));
+        s.leaves_open(format!(
+            "the product at line {line} reads {bytes} bytes that nothing writes, and the rest of their rows"
+        ));
     } else if !s.has_assumed(WIDEST)
         && let Some((_, at)) = unwritten(&s.arena, &multiplied, &written, |_, _| true)
     {

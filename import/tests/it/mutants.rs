@@ -165,7 +165,8 @@ fn mutants_are_caught_or_harmless() {
 
 #[test]
 fn no_mutant_is_proved_without_a_reason() {
-    let missed = |r: &Vec<String>| r[3] == "proved" && r.get(5).is_none_or(|why| why.is_empty() || why.starts_with("missed:"));
+    let missed =
+        |r: &Vec<String>| r[3] == "proved" && r.get(5).is_none_or(|why| why.is_empty() || why.starts_with("missed:"));
     assert!(!table("mutants.tsv").iter().any(missed));
 }
 
