@@ -358,7 +358,7 @@ fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
     let verdict = decide(subject, options.verifier());
     let verdict = without_impossible_fault(subject, verdict, options.limits());
     let verdict = with_iterations(subject, verdict, options.limits());
-    for_some_data(subject, verdict)
+    without_proof(subject, for_some_data(subject, verdict))
 }
 
 /// Whether every fault is a missing fence after the `init` of an mbarrier. Compilers that omit this fence omit it
@@ -372,6 +372,15 @@ fn for_some_data(subject: &Subject, mut v: Verdict) -> Verdict {
     let partial = subject.imported.as_ref().and_then(|i| i.partial.clone());
     if let (Outcome::Proved, Some(why)) = (&v.outcome, partial) {
         v.outcome = Outcome::Bounded { trips: None, why };
+    }
+    v
+}
+
+/// Replaces a proof of a program that leaves something of its kernel open by no verdict.
+fn without_proof(subject: &Subject, mut v: Verdict) -> Verdict {
+    let unproved = subject.imported.as_ref().and_then(|i| i.unproved.clone());
+    if let (Outcome::Proved | Outcome::Bounded { .. }, Some(why)) = (&v.outcome, unproved) {
+        v.outcome = Outcome::GaveUp { why };
     }
     v
 }

@@ -29,6 +29,8 @@ pub struct Imported {
     pub related: Option<String>,
     /// What data may decide otherwise than the program has it: a proof of the program is one for some data.
     pub partial: Option<String>,
+    /// What the program leaves open, so that it is not proved.
+    pub unproved: Option<String>,
     /// The kernel with the values of some launches, where symbols are related.
     pub possible: Vec<Program>,
     /// The kernel for each outcome of undecided conditions.
@@ -49,6 +51,7 @@ impl Imported {
             assumptions,
             related: None,
             partial: None,
+            unproved: None,
             possible,
             variants,
             conditions,
@@ -258,6 +261,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         assumptions: lifted.assumptions,
         related: lifted.related,
         partial: lifted.partial,
+        unproved: lifted.unproved,
         possible,
         variants,
         conditions,

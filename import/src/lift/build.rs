@@ -85,6 +85,7 @@ pub(super) fn lift_cases(
     }
     first.related = first.related.or_else(|| cases.iter().find_map(|l| l.related.clone()));
     first.partial = first.partial.or_else(|| cases.iter().find_map(|l| l.partial.clone()));
+    first.unproved = first.unproved.or_else(|| cases.iter().find_map(|l| l.unproved.clone()));
     first.others = cases;
     Ok(first)
 }
@@ -164,7 +165,12 @@ pub(super) fn program(
     let (conditions, tree) = super::cases::unguarded(&mut s, tree);
     let (checks, tree) = super::asserted::unchecked(tree);
     let tree = super::expected::stated(&mut s, tree, n);
+    super::wait_scopes::noted(&mut s, &tree, n);
     let (tree, plan) = super::anywhere::planned(&mut s, tree, n, launch.timed)?;
+    if !launch.timed && s.unknown == Unknown::Anywhere && way.accesses != Accesses::LeftOut {
+        super::unfilled::checked(&mut s, &tree, &plan.loads);
+        super::unfilled::maps_fenced(&mut s);
+    }
     let tree = if launch.timed { tree } else { super::repeated::without_repeated(&s, &plan.regions, tree) };
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
@@ -300,6 +306,7 @@ pub(super) fn program(
         cluster,
         related,
         partial,
+        unproved: s.unproved.clone(),
         launches,
         cut,
         program,
@@ -335,7 +342,7 @@ pub(super) const FEWER_SLOTS: &str = "fewer slots";
 pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, Error> {
     let a = &s.arena;
     let sized = |(at, message): (usize, String)| at_inst(s, at, message, "a size that the text says, or that follows");
-    let loads = loads(a, tree, warps).map_err(sized)?;
+    let loads = loads(a, tree, warps, &s.entry.code).map_err(sized)?;
     let stores = stores(a, tree, &loads).map_err(sized)?;
     let mut counts: BTreeMap<i64, u32> = BTreeMap::new();
     let mut uses: Vec<(usize, Term)> = Vec::new();

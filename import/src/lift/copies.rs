@@ -222,8 +222,11 @@ impl Walk<'_, '_> {
         }
         let crosses =
             swizzle > 16 && self.s.arena.constant(inside).is_some_and(|v| v as u32 % swizzle + k_bytes > swizzle);
-        let length = if !transposed && crosses { atom * 2 } else { atom };
-        let mut runs: Vec<Run> = starts.into_iter().map(|s| (self.s.arena.plus(base, s as i64), length)).collect();
+        if !transposed && crosses {
+            let next: Vec<u32> = starts.iter().map(|s| s + atom).collect();
+            starts.extend(next);
+        }
+        let mut runs: Vec<Run> = starts.into_iter().map(|s| (self.s.arena.plus(base, s as i64), atom)).collect();
         runs.sort_unstable();
         runs.dedup();
         Ok(runs)

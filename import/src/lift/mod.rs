@@ -41,6 +41,8 @@ pub mod launch;
 mod loaded;
 mod loops;
 mod mailbox;
+mod map_fences;
+mod maps;
 mod masks;
 mod merge;
 mod natural;
@@ -83,6 +85,7 @@ mod states;
 mod step;
 mod steps;
 mod strides;
+mod swizzled;
 mod symbols;
 mod tensor;
 mod threads;
@@ -90,12 +93,14 @@ mod thresholds;
 mod timed;
 pub mod tree;
 mod turns;
+mod unfilled;
 mod uniform;
 mod unread;
 mod unrolled;
 mod unsure;
 mod values;
 mod vars;
+mod wait_scopes;
 mod walk;
 mod ways;
 mod whole;
@@ -158,6 +163,8 @@ pub struct Lifted {
     pub related: Option<String>,
     /// What data may decide otherwise than the program has it: a proof of the program is one for some data.
     pub partial: Option<String>,
+    /// What the program leaves open, so that it is not proved. Its faults count.
+    pub unproved: Option<String>,
     /// Values of all symbols that occur together in some launches, if symbols are related.
     pub launches: Vec<Vec<(String, i64)>>,
     /// The symbols in this launch, in order.
@@ -290,6 +297,7 @@ fn walked<'a>(
         pointers,
         natural: natural::registers(entry),
         unknown,
+        unproved: None,
         unknown_at: None,
         orders: BTreeMap::new(),
         ordered_at: None,

@@ -35,23 +35,25 @@ fn written_and_read(e: &Effect, at: usize, loads: &Sizes, stores: &BTreeMap<(usi
     }
 }
 
-/// Adds the stores of each warp that follow each other without another operation than loads: all bytes of such a group.
-fn groups(list: &[Merged], found: &mut BTreeSet<Vec<Run>>) {
-    // The open group of a warp: its lanes and runs.
-    let mut open: BTreeMap<u32, (u32, Vec<Run>)> = BTreeMap::new();
-    let close = |group: Option<(u32, Vec<Run>)>, found: &mut BTreeSet<Vec<Run>>| {
-        if let Some((_, mut runs)) = group {
-            runs.sort_unstable();
-            runs.dedup();
-            found.insert(runs);
-        }
-    };
+/// Stores of a warp that follow each other without another operation than loads.
+struct Series {
+    warp: u32,
+    lanes: u32,
+    /// The first store.
+    at: usize,
+    stores: Vec<Vec<Run>>,
+}
+
+/// Adds the series of each warp.
+fn series(list: &[Merged], found: &mut Vec<Series>) {
+    // The open series of a warp.
+    let mut open: BTreeMap<u32, Series> = BTreeMap::new();
     for n in list {
         let MergedKind::Op(ops) = &n.kind else {
-            std::mem::take(&mut open).into_values().for_each(|group| close(Some(group), found));
+            found.extend(std::mem::take(&mut open).into_values());
             match &n.kind {
-                MergedKind::If(_, a, b) => [a, b].into_iter().for_each(|list| groups(list, found)),
-                MergedKind::For(_, _, body) => groups(body, found),
+                MergedKind::If(_, a, b) => [a, b].into_iter().for_each(|list| series(list, found)),
+                MergedKind::For(_, _, body) => series(body, found),
                 _ => {}
             }
             continue;
@@ -60,16 +62,44 @@ fn groups(list: &[Merged], found: &mut BTreeSet<Vec<Run>>) {
             match e {
                 Effect::Touch(Touch::Read, _) => {}
                 Effect::Touch(Touch::Write, runs) => {
-                    if open.get(w).is_some_and(|(of, _)| of != lanes) {
-                        close(open.remove(w), found);
+                    if open.get(w).is_some_and(|s| s.lanes != *lanes) {
+                        found.extend(open.remove(w));
                     }
-                    open.entry(*w).or_insert((*lanes, Vec::new())).1.extend(runs);
+                    let new = || Series { warp: *w, lanes: *lanes, at: n.at, stores: Vec::new() };
+                    open.entry(*w).or_insert_with(new).stores.push(runs.clone());
                 }
-                _ => close(open.remove(w), found),
+                _ => found.extend(open.remove(w)),
             }
         }
     }
-    open.into_values().for_each(|group| close(Some(group), found));
+    found.extend(open.into_values());
+}
+
+/// The bytes of each series. Where warps of a CTA store to the same bytes, each store stays: they may store the same values
+/// at one instruction, and not at two.
+fn groups(tree: &[Merged], warps: u32) -> BTreeSet<Vec<Run>> {
+    let mut all = Vec::new();
+    series(tree, &mut all);
+    let mut writers: BTreeMap<(u32, usize, Run), u32> = BTreeMap::new();
+    let mut shared: BTreeSet<usize> = BTreeSet::new();
+    for s in &all {
+        for run in s.stores.iter().flatten() {
+            let first = *writers.entry((s.warp / warps, s.at, *run)).or_insert(s.warp);
+            shared.extend((first != s.warp).then_some(s.at));
+        }
+    }
+    let mut found = BTreeSet::new();
+    for Series { at, stores, .. } in all {
+        if shared.contains(&at) {
+            found.extend(stores);
+            continue;
+        }
+        let mut runs = stores.concat();
+        runs.sort_unstable();
+        runs.dedup();
+        found.insert(runs);
+    }
+    found
 }
 
 /// What accesses at places that differ by iteration expect.
@@ -98,7 +128,8 @@ pub(super) fn divide(
             reads.entry(read).or_insert(at);
         }
     });
-    groups(tree, &mut grouped);
+    let warps = s.block.iter().product::<u32>().div_ceil(32).max(1);
+    grouped.extend(groups(tree, warps));
     let each: BTreeSet<Vec<Run>> = writes.keys().cloned().collect();
     let read: BTreeSet<Run> = reads.keys().flatten().copied().collect();
     loop {

@@ -278,7 +278,7 @@ fn inside(a: &Arena, t: Term, slot: i64) -> Option<Vec<i64>> {
     let mut list = BTreeSet::from([0]);
     for (x, c) in parts.iter().map(|(x, c)| (x, slots_of(*c, slot).1)).filter(|(_, rest)| *rest != 0) {
         let (low, high) = a.range(*x);
-        if high - low >= MOST_PLACES as i64 {
+        if high.checked_sub(low).is_none_or(|n| n >= MOST_PLACES as i64) {
             return None;
         }
         list = list.iter().flat_map(|k| (low..=high).map(move |v| k + c * v)).collect();

@@ -10,6 +10,10 @@ use super::walk::Walk;
 /// The name of CUTLASS's products of tensor memory, up to their types.
 const PRODUCT: &str = "SM100_MMA_";
 
+/// The assumption about a product whose columns data decide.
+pub(super) const WIDEST: &str =
+    "a product has the most columns that its descriptor can state, where data decide how many";
+
 /// The bits of an instruction descriptor that state the columns of the result.
 const COLUMNS: i64 = 0x3f << 17;
 
@@ -72,10 +76,7 @@ impl Walk<'_, '_> {
             return Ok(shape);
         }
         if let Some(shape) = self.widest(descriptor, scaled) {
-            self.s.assume(
-                i.line,
-                "a product has the most columns that its descriptor can state, where data decide how many",
-            );
+            self.s.assume(i.line, WIDEST);
             return Ok(shape);
         }
         let is_argument = !self.s.arena.mentions(descriptor, |a| !matches!(a, Atom::Param(..)));

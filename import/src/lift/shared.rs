@@ -37,6 +37,8 @@ pub struct Shared<'a> {
     pub(super) unknown: super::anywhere::Unknown,
     /// Line of the first of these accesses.
     pub(super) unknown_at: Option<u32>,
+    /// Why a proof of the program is none of the kernel.
+    pub(super) unproved: Option<String>,
     /// Whether accesses are those of the launch of [`super::possible::at_size`].
     pub(super) of_one_launch: bool,
     /// Whether the result of each atomic access may order threads, by instruction.
@@ -124,6 +126,15 @@ impl Shared<'_> {
 
     pub(super) fn assume(&mut self, line: u32, what: impl Into<String>) {
         self.assumed.entry(what.into()).or_insert(line);
+    }
+
+    /// Notes why a proof of the program is none of the kernel. The first reason counts.
+    pub(super) fn leaves_open(&mut self, why: String) {
+        self.unproved.get_or_insert(why);
+    }
+
+    pub(super) fn has_assumed(&self, what: &str) -> bool {
+        self.assumed.contains_key(what)
     }
 
     pub(super) fn error(&self, i: &Inst, message: impl Into<String>, expected: impl Into<String>) -> Error {

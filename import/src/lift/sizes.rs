@@ -3,12 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ptx::Inst;
 use crate::symbolic::{Arena, Term};
 
 use super::barriers::addresses;
 use super::intervals::united;
+use super::maps::Maps;
 use super::merge::{Merged, each_op};
 use super::outcomes::{MOST_CONDITIONS, Outcomes};
+use super::swizzled::{Operands, rounded};
 use super::tree::{Effect, Touch};
 
 /// Bytes of each copy, by instruction, address and barrier.
@@ -75,25 +78,27 @@ pub(super) fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Opt
 /// Finds the bytes of each copy; an error is an instruction and the reason. A CTA has `warps` warps. Where a condition
 /// decides how many bytes a barrier expects, it decides which copies come, too: each outcome has its own sizes. So have
 /// the outcomes of a condition that decides which of two instructions copies, where the sizes are not found without.
-pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32) -> Result<Sizes, (usize, String)> {
+pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32, code: &[Inst]) -> Result<Sizes, (usize, String)> {
     let none = Outcomes::default();
-    loads_where(a, tree, warps, &none, false).or_else(|e| loads_where(a, tree, warps, &none, true).map_err(|_| e))
+    let maps = Maps::of(code);
+    let with = |choices| loads_where(a, tree, (warps, &maps), &none, choices);
+    with(false).or_else(|e| with(true).map_err(|_| e))
 }
 
 /// The bytes of each copy where conditions have these outcomes.
 fn loads_where(
     a: &Arena,
     tree: &[Merged],
-    warps: u32,
+    how: (u32, &Maps<'_>),
     known: &Outcomes,
     choices: bool,
 ) -> Result<Sizes, (usize, String)> {
     let open = known.open(a, tree).or_else(|| known.choice(a, tree).filter(|_| choices));
     let Some(c) = open.filter(|_| known.0.len() < MOST_CONDITIONS) else {
-        return loads_of(a, tree, warps, known);
+        return loads_of(a, tree, how, known);
     };
-    let mut sizes = loads_where(a, tree, warps, &known.with(c, true), choices)?;
-    for ((at, to, bar), n) in loads_where(a, tree, warps, &known.with(c, false), choices)? {
+    let mut sizes = loads_where(a, tree, how, &known.with(c, true), choices)?;
+    for ((at, to, bar), n) in loads_where(a, tree, how, &known.with(c, false), choices)? {
         if sizes.insert((at, to, bar), n).is_some_and(|old| old != n) {
             return Err((at, "a condition decides how many bytes this copy brings".into()));
         }
@@ -101,7 +106,12 @@ fn loads_where(
     Ok(sizes)
 }
 
-fn loads_of(a: &Arena, tree: &[Merged], warps: u32, known: &Outcomes) -> Result<Sizes, (usize, String)> {
+fn loads_of(
+    a: &Arena,
+    tree: &[Merged],
+    (warps, maps): (u32, &Maps<'_>),
+    known: &Outcomes,
+) -> Result<Sizes, (usize, String)> {
     let mut groups: BTreeMap<Signalled, Vec<Group>> = BTreeMap::new();
     let mut said: BTreeMap<Signalled, BTreeMap<usize, Option<i64>>> = BTreeMap::new();
     let mut sizes = Sizes::new();
@@ -173,19 +183,37 @@ fn loads_of(a: &Arena, tree: &[Merged], warps: u32, known: &Outcomes) -> Result<
     for ((_, cta), list) in &mut groups {
         list.iter_mut().for_each(|g| g.cta = *cta);
     }
+    let operands = Operands::of(a, tree, known);
+    for ((bar, _), list) in &mut groups {
+        list.iter_mut().for_each(|g| whole_rows(a, *bar, g, &sizes, &operands));
+    }
     let groups = || groups.iter().flat_map(|((bar, _), list)| list.iter().map(move |g| (*bar, g)));
     let mut left = Vec::new();
     for (bar, g) in groups().filter(|(_, g)| !g.copies.is_empty()) {
-        if settle(a, bar, g, &starts, &mut sizes).is_err() {
+        if settle(a, bar, g, (&starts, &operands, maps), &mut sizes).is_err() {
             left.push((bar, g));
         }
     }
     for (bar, g) in left {
-        if !alike(a, bar, g, &mut sizes) && settle(a, bar, &g.of_all(&issued), &starts, &mut sizes).is_err() {
-            settle(a, bar, g, &starts, &mut sizes)?;
+        if !alike(a, bar, g, &mut sizes)
+            && settle(a, bar, &g.of_all(&issued), (&starts, &operands, maps), &mut sizes).is_err()
+        {
+            settle(a, bar, g, (&starts, &operands, maps), &mut sizes)?;
         }
     }
     Ok(sizes)
+}
+
+/// Copies into operands with a swizzle bring whole rows. Where the bytes that their barrier expects are none, the copies
+/// bring others than it expects.
+fn whole_rows(a: &Arena, bar: Term, g: &mut Group, sizes: &Sizes, operands: &Operands) {
+    let Some(expect) = g.expect else { return };
+    let known = |(at, to): &(usize, Term)| sizes.get(&(*at, *to, bar)).copied();
+    let stated: i64 = g.copies.iter().filter_map(|(c, by)| Some(i64::from(known(c)?) * by.len() as i64)).sum();
+    let open = g.copies.keys().filter(|c| known(c).is_none()).map(|(_, to)| *to);
+    if let Some(row) = operands.row(a, open) {
+        g.expect = Some(stated + rounded(expect - stated, row));
+    }
 }
 
 /// Copies whose bytes another role expects, in a loop of its own. Each phase of their barriers has the bytes that all
@@ -223,7 +251,13 @@ struct Open {
     times: i64,
 }
 
-fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut Sizes) -> Result<(), (usize, String)> {
+fn settle(
+    a: &Arena,
+    bar: Term,
+    g: &Group,
+    (starts, operands, maps): (&BTreeSet<i64>, &Operands, &Maps<'_>),
+    sizes: &mut Sizes,
+) -> Result<(), (usize, String)> {
     let mut known = 0;
     let mut open: Vec<Open> = Vec::new();
     for ((at, to), issued) in &g.copies {
@@ -243,10 +277,10 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
         return Err((first.0, "no `expect_tx` with a constant says how many bytes this copy brings".into()));
     };
     let left = expect - known;
-    // Copies of one instruction are of one tensor map.
+    // Copies by one tensor map have one box.
     let times: i64 = open.iter().map(|o| o.times).sum();
     let apart = open.windows(2).map(|w| w[1].first - w[0].first).min();
-    if open.iter().all(|o| o.at == last.at)
+    if open.iter().all(|o| maps.one(o.at, last.at))
         && apart.is_some_and(|d| left == times * (left / times) && left / times <= d)
     {
         for o in &open {
@@ -256,19 +290,26 @@ fn settle(a: &Arena, bar: Term, g: &Group, starts: &BTreeSet<i64>, sizes: &mut S
     }
     let fits = |size: i64, gap: Option<i64>| size > 0 && size % 16 == 0 && gap.is_none_or(|g| size <= g);
     // All but one reach up to the next copy, and that one brings the rest. A copy alone brings all, also over the place of a
-    // barrier that has ended.
+    // barrier that has ended, but not over the barrier that it signals.
+    let own = addresses(a, bar).unwrap_or_default();
+    let up_to_own = |x: i64| own.iter().filter(|b| **b > x).min().map(|b| b - x);
     let rest_of = |n: usize| {
         let others = open.iter().enumerate().filter(|(i, _)| *i != n);
         let before: i64 = others.filter_map(|(_, o)| Some(o.gap? * o.times)).sum();
         let (rest, times) = (left - before, open[n].times);
-        let gap = if open.len() == 1 { None } else { open[n].gap };
+        let gap = if open.len() == 1 { up_to_own(open[n].first) } else { open[n].gap };
         (rest % times == 0 && fits(rest / times, gap)).then_some((n, rest / times))
     };
     let all: Vec<(usize, i64)> = (0..open.len()).filter_map(rest_of).collect();
     let one = |all: &[(usize, i64)]| if let [one] = *all { Some(one) } else { None };
     // The box of a tensor map is rather a power of two.
     let whole: Vec<(usize, i64)> = all.iter().copied().filter(|(_, rest)| rest.count_ones() == 1).collect();
-    let with_rest = rest_of(open.len() - 1).or(one(&all)).or(one(&whole));
+    // A copy into an operand rather brings all that products read there.
+    let filled =
+        |(n, rest): &(usize, i64)| open[*n].gap.is_none_or(|gap| *rest >= gap.min(operands.read_from(open[*n].first)));
+    let last = rest_of(open.len() - 1);
+    let full: Vec<(usize, i64)> = all.iter().copied().filter(filled).collect();
+    let with_rest = last.filter(filled).or(one(&full)).or(last).or(one(&all)).or(one(&whole));
     if let Some((n, rest)) = with_rest {
         for (i, o) in open.iter().enumerate() {
             let size = if i == n { rest } else { o.gap.unwrap_or(0) };

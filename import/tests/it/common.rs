@@ -55,5 +55,5 @@ pub(crate) fn decided(module: &ptx::Module, entry: &ptx::Entry, name: &str, text
             Outcome::Violated => return fault(v),
         }
     }
-    worst
+    lifted.unproved.map_or(worst, |why| format!("gave up\t{why}"))
 }

@@ -64,6 +64,7 @@ pub(crate) fn decided_within(module: &ptx::Module, entry: &ptx::Entry, name: &st
     let machine = warpline_models::embedded(machine(&module.target)).expect("a machine");
     let max_steps = steps(lifted.program.code.len()).min(most);
     let options = Options { max_steps, max_memory: 64_000_000_000, ..Options::default() };
+    let unproved = lifted.unproved.clone();
     let mut worst = Decision::new("proved", "");
     for p in lifted.variants() {
         let v = verify(&p, rules(&machine), options);
@@ -82,7 +83,7 @@ pub(crate) fn decided_within(module: &ptx::Module, entry: &ptx::Entry, name: &st
             Outcome::Violated => return fault(v),
         }
     }
-    worst
+    unproved.map_or(worst, |why| Decision::new("gave up", why))
 }
 
 /// The first finding of a violation.

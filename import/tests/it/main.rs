@@ -3,6 +3,7 @@
 mod advances;
 mod anywhere;
 mod asserted;
+mod boxes;
 mod calls;
 mod choices;
 mod common;
@@ -30,6 +31,7 @@ mod registers;
 mod roles;
 mod rows;
 mod sass;
+mod scopes;
 mod skipped;
 mod slots;
 mod states;

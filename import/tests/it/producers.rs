@@ -65,9 +65,10 @@ fn data_decide_which_tiles_have_work() {
 /// Every fourth step brings scale factors, too, and its barrier expects more bytes.
 #[test]
 fn a_condition_decides_how_many_bytes_a_barrier_expects() {
+    // Each by a tensor map of its own.
     let copy = |to: u32| {
         format!(
-            "\tcp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3+{to}], [%rd2, {{%r14}}], [%r2];\n"
+            "\tcp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3+{to}], [%rd2+{to}, {{%r14}}], [%r2];\n"
         )
     };
     let kernel = |more: u32, last: &str| {
@@ -163,10 +164,10 @@ fn bits_of_a_field_that_data_decide() {
     assert_eq!(a.bits_of(x), None);
 }
 
-/// The verdict on a product of operands that threads store, `kib` rows of 1024 bytes. Nothing orders it with stores to one
+/// The verdict on a product of operands of `kib` times 1024 bytes that threads store. Nothing orders it with stores to one
 /// column of tensor memory beside it.
 fn stores_beside(product: &str, (kib, allocated): (usize, u32), column: u32) -> String {
-    let rows: String = (0..kib).map(|n| format!("\tst.shared.b32 [%r24+{}], 0;\n", 1024 * n)).collect();
+    let rows = format!("\tst.bulk.weak.shared::cta [%r24], {}, 0;\n", 1024 * kib);
     let body = format!(
         "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], {allocated};\n\
          $L1:\n\tmov.b32 %r24, 2048;\n{rows}\tfence.proxy.async.shared::cta;\n\
@@ -232,9 +233,9 @@ fn an_argument_says_how_many_bytes_a_barrier_expects() {
 }
 
 /// A tensor map of 4-bit elements that its copies unpack (`16U4_ALIGN16B`) fills 16 bytes for each 8 that the barrier
-/// counts. The text does not say so, and the copy has the bytes that are counted (DEVIATIONS, 67).
+/// counts. The text does not say so, and the copy has the bytes that are counted. Threads read the others, too.
 #[test]
-fn fixme_a_copy_that_unpacks_fills_more_bytes_than_its_barrier_counts() {
+fn a_copy_that_unpacks_is_not_proved_where_threads_read_it() {
     let kernel = |waits: &str| {
         let copy = "\t@%p1 bra $L0;\n\tmbarrier.arrive.expect_tx.shared.b64 %rd3, [%r2], 512;\n\tmov.b32 %r14, 0;\n\
              \tcp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd2, {%r14}], [%r2];\n$L0:\n";
@@ -249,7 +250,8 @@ fn fixme_a_copy_that_unpacks_fills_more_bytes_than_its_barrier_counts() {
     let faulty = kernel("63");
     assert!(faulty.starts_with("violated"), "{faulty}");
     // The copy fills the second 512 bytes, too, if it unpacks.
-    assert_eq!(kernel("127"), "proved\t");
+    let open = kernel("127");
+    assert!(open.starts_with("gave up") && open.contains("threads read 512 bytes"), "{open}");
 }
 
 /// A copy in, and a copy out of the same bytes, which no thread writes.

@@ -3,6 +3,9 @@
 
 use warpline_import::{lift, ptx};
 
+use crate::common::verdict_on;
+use crate::kernels::recorded;
+
 /// Threads of a block.
 const THREADS: u32 = 256;
 /// Bytes of a slot; the first 4096 of them are copied.
@@ -94,5 +97,18 @@ fn repeated_loads_of_a_series_are_left_out() {
     assert_eq!(length(&format!("{}{BARRIER}", loads(3))), length(&format!("{}{BARRIER}", loads(9))));
     assert_eq!(verdict(&format!("{}{BARRIER}", loads(9))), "proved\t");
     let faulty = verdict(&loads(9));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// Warps store the same values to the same bytes, each of eight times at one instruction, where pieces are too many. The
+/// eight stores are no single write then.
+#[test]
+fn warps_that_hold_the_same_values_store_them_at_one_instruction() {
+    let text = recorded("triton.decode_d128_32_sm100_w4_s1.ptx");
+    assert_eq!(verdict_on(&text), "proved\t");
+    let last = text.rfind("st.shared.b16").expect("a store");
+    let barrier = last + text[last..].find("bar.sync").expect("a barrier behind it");
+    let faulty = format!("{}//{}", &text[..barrier], &text[barrier..]);
+    let faulty = verdict_on(&faulty);
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
