@@ -1,5 +1,7 @@
 //! The time of matrix products and vector arithmetic.
 
+use std::ops::Range;
+
 use crate::ir::{Instructions, MmaKind, Op};
 use crate::protocol::MmaEffect;
 use crate::timeline::{Stall, TICKS};
@@ -44,6 +46,9 @@ impl Timing<'_> {
         // which is close to `alu.int_per_clk`, and 0.98 without (calibrate/data/h100_arith.csv).
         let addresses = mix.fma + mix.special == 0;
         let integer = if addresses { 1.0 } else { c.wgmma_arithmetic };
+        if mix.int > 0 {
+            core.addresses[seat.scheduler] = addresses;
+        }
         let units = [(mix.int, c.int, integer), (mix.fma, c.fma, c.wgmma_fma), (mix.special, c.exp, c.wgmma_special)];
         let times = units.map(|(n, each, _)| ticks(f64::from(n) * lanes * each));
         for ((unit, time), (.., rate)) in core.units[seat.scheduler].iter_mut().zip(times).zip(units) {
@@ -97,6 +102,7 @@ impl Timing<'_> {
                     let bytes = self.group_bytes(m, steps);
                     let (begun, done) =
                         core.tensor.serve(start, ticks((flop * c.tensor_flop).max(bytes / 128.0 * TICKS as f64)));
+                    slow(core, begun..done, [c.wgmma_arithmetic, c.wgmma_fma, c.wgmma_special]);
                     charge.engine = Some((begun, done));
                     charge.lands = [done + ticks(c.wgmma_latency); 2];
                     // The operands pass the port of shared memory, with the data of loads and stores.
@@ -161,9 +167,22 @@ fn beside(ticks: u64, busy: u64, rate: f64) -> u64 {
     if ticks as f64 <= done { (ticks as f64 / rate).ceil() as u64 } else { ticks + (busy as f64 - done).ceil() as u64 }
 }
 
+/// Slows arithmetic that is in progress when a product begins, as if it had begun during the product. `rates` are those of
+/// the three units. The end that its warp was given stays; instructions behind it on the same unit wait.
+fn slow(core: &mut Core, product: Range<u64>, rates: [f64; 3]) {
+    for (units, addresses) in core.units.iter_mut().zip(&core.addresses) {
+        for (n, unit) in units.iter_mut().enumerate() {
+            let rate = if n == 0 && *addresses { 1.0 } else { rates[n] };
+            let left = unit.free.saturating_sub(product.start);
+            unit.free += beside(left, product.end - product.start, rate) - left;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::beside;
+    use super::{beside, slow};
+    use crate::engine::server::Core;
 
     #[test]
     fn arithmetic_is_slow_as_long_as_a_product_works() {
@@ -171,5 +190,21 @@ mod tests {
             [beside(100, 0, 0.5), beside(100, 80, 0.5), beside(100, 400, 0.5), beside(100, 80, 1.0)],
             [100, 140, 200, 100]
         );
+    }
+
+    #[test]
+    fn arithmetic_that_already_runs_is_slow_from_the_begin_of_a_product() {
+        let mut core = Core::new(1);
+        core.addresses[0] = false;
+        core.units[0].iter_mut().for_each(|unit| _ = unit.serve(0, 100));
+        // 40 of 100 ticks are left. In the 20 ticks of the product, the units do 10, 5 and 20 of them.
+        slow(&mut core, 60..80, [0.5, 0.25, 1.0]);
+        assert_eq!(core.units[0].clone().map(|unit| unit.free), [110, 115, 100]);
+        // Addresses are as fast as without a product. A product behind the end of all work slows nothing.
+        core.addresses[0] = true;
+        slow(&mut core, 105..145, [0.5, 0.25, 1.0]);
+        assert_eq!(core.units[0].clone().map(|unit| unit.free), [110, 145, 100]);
+        slow(&mut core, 200..300, [0.5, 0.25, 1.0]);
+        assert_eq!(core.units[0].clone().map(|unit| unit.free), [110, 145, 100]);
     }
 }

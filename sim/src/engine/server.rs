@@ -53,6 +53,8 @@ pub struct Core {
     pub vector: Vec<Server>,
     /// The integer, floating-point and special-function units of each scheduler, for instructions of compiled kernels.
     pub units: Vec<[Server; 3]>,
+    /// Whether the last integer work of each scheduler was addresses alone, which products do not slow.
+    pub addresses: Vec<bool>,
     /// Shared memory.
     pub shared: Server,
     /// The front of shared memory: lines that copies of threads look up, and instructions that read, in order of issue.
@@ -110,6 +112,7 @@ impl Core {
             matrix: vec![Server::default(); schedulers],
             vector: vec![Server::default(); schedulers],
             units: vec![<[Server; 3]>::default(); schedulers],
+            addresses: vec![true; schedulers],
             lent: Some(0),
             ..Core::default()
         }
@@ -124,13 +127,14 @@ impl Core {
         self.slices.serve(at, ticks - returned).1
     }
 
-    /// Free times relative to `now`, and the lent ticks, for the comparison of states.
+    /// Free times relative to `now`, the lent ticks, and the kinds of integer work, for the comparison of states.
     pub fn ahead(&self, now: u64) -> Vec<u64> {
         let lists = [&self.issue, &self.matrix, &self.vector];
         let singles = singles!(self).map(|s| s.0);
         let units = self.units.iter().flatten();
         let free = lists.into_iter().flatten().chain(units).chain(singles).map(|s| s.free.saturating_sub(now));
-        free.chain([self.lent.unwrap_or(u64::MAX)]).collect()
+        let addresses = self.addresses.iter().map(|a| u64::from(*a));
+        free.chain([self.lent.unwrap_or(u64::MAX)]).chain(addresses).collect()
     }
 
     /// Every server, in a fixed order.
@@ -161,7 +165,7 @@ mod tests {
         let names: Vec<_> = (0..core.servers().count()).map(|n| core.name_of(n)).collect();
         assert_eq!((names[at], &names[..2]), ("the port to L2", &["an issue slot"; 2][..]));
         assert!(!names.contains(&"nothing") && core.name_of(names.len()) == "nothing");
-        assert_eq!(core.ahead(0).len(), names.len() + 1);
+        assert_eq!(core.ahead(0).len(), names.len() + 3);
     }
 
     #[test]
