@@ -22,6 +22,9 @@ pub(super) fn named(
     find(&s.arena, &tree, &mut found);
     found.sort_unstable();
     found.dedup();
+    if !found.is_empty() {
+        s.assume(s.entry.line, "sizes that set trip counts are not negative");
+    }
     for count in found {
         let size = size(&s.arena, count);
         let zero = s.arena.int(0);

@@ -159,6 +159,7 @@ impl Walk<'_, '_> {
             reads.extend(self.columns(i, t, rows.div_ceil(32), None)?);
             if longer && i.has("block16") {
                 // Six factors of a row: four in these columns, and two in those of the next 64 elements.
+                self.s.assume(i.line, "the last scale factors of a product of 96 elements along k are 4 columns behind the first, for each 128 rows");
                 let next = self.s.arena.plus(t, i64::from(rows.div_ceil(128) * 4));
                 reads.extend(self.columns(i, next, rows.div_ceil(32), None)?);
             }
