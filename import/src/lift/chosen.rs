@@ -55,7 +55,9 @@ fn split(s: &mut Shared<'_>, list: Vec<Merged>, cond: Term) -> Vec<Merged> {
         close(s, &mut series, cond, &mut out);
         let kind = match n.kind {
             // Behind a branch by this condition, the outcome is known.
-            MergedKind::If(c, a, b) if c == cond && !s.arena.mentions(c, |a| matches!(a, Atom::Var(_))) => MergedKind::If(c, with(s, &a, cond, true), with(s, &b, cond, false)),
+            MergedKind::If(c, a, b) if c == cond && !s.arena.mentions(c, |a| matches!(a, Atom::Var(_))) => {
+                MergedKind::If(c, with(s, &a, cond, true), with(s, &b, cond, false))
+            }
             MergedKind::If(c, a, b) => MergedKind::If(c, split(s, a, cond), split(s, b, cond)),
             MergedKind::For(h, count, body) => MergedKind::For(h, count, split(s, body, cond)),
             kind => kind,

@@ -52,6 +52,9 @@ pub(super) struct Regions {
     pub(super) list: Vec<Region>,
 }
 
+/// First byte of an interval, and one past its last.
+type Interval = (i64, i64);
+
 /// Bounds of an address: the first byte and one past the last; `None` if it has no bounds.
 fn bounds(a: &Arena, t: Term, length: u32) -> Option<(i64, i64)> {
     let few = a.noted_points(t).and_then(|all| Some((*all.first()?, *all.last()?)));
@@ -111,7 +114,7 @@ impl Regions {
     pub(super) fn of(
         a: &Arena,
         runs: &[(Term, u32)],
-        (wide, barriers): (&[(i64, i64)], &[(i64, i64)]),
+        (wide, barriers): (&[Interval], &[Interval]),
     ) -> Result<Regions, Term> {
         let mut spans: Vec<(i64, i64, Vec<i64>, i64)> = Vec::new();
         for (t, length) in runs {

@@ -164,7 +164,8 @@ impl Walk<'_, '_> {
                 reads.extend(self.columns(i, next, rows.div_ceil(32), None)?);
             }
         }
-        let shape = TensorShape { rows: if scaled { 128 } else { half(m) }, columns: half(n), depth: depth * 8 / bits, bits };
+        let shape =
+            TensorShape { rows: if scaled { 128 } else { half(m) }, columns: half(n), depth: depth * 8 / bits, bits };
         self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d, pair, shape })
     }
 

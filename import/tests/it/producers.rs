@@ -223,7 +223,7 @@ fn scale_factors_of_a_longer_product_have_twice_the_columns() {
         let product = format!(
             "\tadd.s32 %r22, %r20, {n};\n\tadd.s32 %r23, %r22, 8;\n\
              \ttcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [%r20], %rd5, %rd5, {}, [%r22], [%r23], %p6;\n",
-            longer | 1 << 17
+            longer | (1 << 17)
         );
         stores_beside(&product, (32, 512), column)
     };
@@ -241,12 +241,12 @@ fn scale_factors_of_a_longer_product_have_twice_the_columns() {
 fn rows_go_on_in_the_atom_that_a_descriptor_names() {
     let next = 2048 + (16 << 10);
     let kernel = |from: u64, stored: u64| {
-        let descriptor = 0x4010_0040_0000_0000 | (next / 16) << 16 | from / 16;
+        let descriptor = 0x4010_0040_0000_0000 | ((next / 16) << 16) | (from / 16);
         let product = format!(
             "\tadd.s32 %r22, %r20, 8;\n\tadd.s32 %r23, %r22, 8;\n\tmov.b64 %rd5, {descriptor};\n\
              \ttcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [%r20], %rd5, %rd5, {}, [%r22], [%r23], %p6;\n\
              \tst.shared.b32 [%r24+{}], 0;\n",
-            -1i64 << 31 | 1 << 17,
+            (-1i64 << 31) | (1 << 17),
             stored - 2048
         );
         stores_beside(&product, (33, 512), 32)
