@@ -9,6 +9,7 @@ use crate::ptx::{Error, Inst};
 use crate::symbolic::{Atom, Facts, Node as TermNode, Term};
 
 use super::build::{FEWER_SLOTS, Plan, at_inst, plan};
+use super::chosen::by_condition;
 use super::merge::{Merged, MergedKind};
 use super::pieces::EQUAL_SLOTS;
 use super::places::{MOST_SPLITS, told_apart};
@@ -100,6 +101,7 @@ impl Shared<'_> {
 
     /// All bytes that an access to an address may touch, as far as its bounds say.
     fn anywhere(&mut self, line: u32, t: Term, bytes: u32, bounds: (i64, i64)) -> Option<Vec<Run>> {
+        let least = super::remainders::least(&mut self.arena, t);
         let a = &self.arena;
         let (k, parts) = a.parts(t);
         if k.abs() >= FAR_AWAY || parts.iter().any(|(_, c)| c.abs() >= FAR_AWAY) {
@@ -107,6 +109,7 @@ impl Shared<'_> {
         }
         let step = parts.iter().fold(0, |g, (x, c)| gcd(g, c.abs() << a.low_zeros(*x).min(20)));
         let (mut low, mut high) = bounds;
+        low = low.max(least);
         let counts = |x: &Term| matches!(a.node(*x), TermNode::Atom(Atom::Counter(_)));
         let counted = parts.iter().all(|(x, c)| counts(x) && *c > 0);
         let (mut end, mut array) = (SHARED, None);
@@ -159,7 +162,10 @@ pub(super) fn planned(
         for _ in 0..MOST_SPLITS {
             let Err(e) = &found else { break };
             let line = e.line;
-            let Some(apart) = (e.expected == EQUAL_SLOTS).then(|| told_apart(s, &tree, line)).flatten() else { break };
+            if e.expected != EQUAL_SLOTS {
+                break;
+            }
+            let Some(apart) = by_condition(s, &tree, line).or_else(|| told_apart(s, &tree, line)) else { break };
             tree = apart;
             let next = plan(s, &tree, warps);
             // What is left is of this kind, or the first reason counts.

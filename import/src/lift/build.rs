@@ -17,6 +17,7 @@ use super::effects_of::{barrier_of, terms_of};
 use super::emit::{Done, Emit};
 use super::exprs::Names;
 use super::gather::gather;
+use super::intervals::united;
 use super::launch::{Binder, registers};
 use super::merge::{Merged, Set, each_op, merge, single};
 use super::objects::objects;
@@ -40,6 +41,8 @@ pub(super) const LEFT: u16 = 3;
 pub(super) const ARRIVING: u16 = 4;
 /// The register object of the program that is written by loads of the lane that acts for its warp.
 pub(super) const LOADED_BY_ONE: u16 = 5;
+/// Bytes of an mbarrier.
+const BARRIER: i64 = 8;
 /// First object in shared memory; the global one is number 0.
 pub(super) const FIRST: u16 = 6;
 
@@ -406,7 +409,8 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
     }
     runs.sort_unstable();
     runs.dedup();
-    let mut regions = Regions::of(a, &runs, &wide).map_err(|t| {
+    let bars = united(counts.keys().map(|b| (*b, *b + BARRIER)).collect());
+    let mut regions = Regions::of(a, &runs, (&wide, &bars)).map_err(|t| {
         at_inst(s, places[&t], format!("the address {} has no bounds", a.show(t)), "an address inside of shared memory")
     })?;
     if let Some((low, high)) = s.mail.span()

@@ -9,15 +9,17 @@
 //!
 //! If how often such a loop runs depends on what its iterations compute, the trip count has no closed form. The loop is
 //! then a function without a meaning: what it leaves in a register depends on what it reads, and equal values give equal
-//! results. The loop has no operation, so its trip count does not matter, if it ends.
+//! results. The loop has no operation, so its trip count does not matter, if it ends. The same holds for a loop with a known
+//! trip count that looks for a word, such as a sum of sizes up to the tile.
 
 use crate::flow::{BlockId, Ending, ending};
-use crate::ptx::{Arg, Inst, Reg};
+use crate::ptx::{Inst, Reg};
 use crate::symbolic::{Atom, Op, Term};
 
+use super::alike_loops::{Leaves, leaves};
 use super::exits::Exit;
 use super::loops::Solved;
-use super::slice::{acts, only_global, reads};
+use super::slice::{acts, only_global};
 use super::tree::Val;
 use super::walk::Walk;
 use super::words::FUNCTIONS;
@@ -40,7 +42,7 @@ impl Walk<'_, '_> {
     pub(super) fn computed(
         &mut self,
         l: usize,
-        (changed, entry): (&[Reg], &[Option<Val>]),
+        (changed, entry, back): (&[Reg], &[Option<Val>], &[Option<Val>]),
         (exits, solved): (&[Exit], &Solved),
         empty: bool,
     ) -> Option<BlockId> {
@@ -55,47 +57,53 @@ impl Walk<'_, '_> {
             |t: Term| self.s.arena.mentions(t, |a| matches!(a, Atom::Carried(h, r, _) if h == header && follows(r)));
         let inside = self.frames.iter().all(|f| flow.loops[f.index].body[to]);
         let silent = empty && exits.iter().all(|e| e.to == to && e.tail.is_empty() && !self.opaque(e.stay));
-        if !silent || !inside || !exits.iter().any(|e| by_results(e.stay)) {
+        if !silent || !inside {
+            return None;
+        }
+        let ends = exits.iter().any(|e| by_results(e.stay));
+        // Of registers that words of memory change, such as the place of the last smaller number, nothing else is known.
+        let by_words = |r: &Reg| {
+            let next = back[*r as usize].as_ref();
+            follows(*r) && next.is_some_and(|v| (0..32).any(|lane| self.s.arena.reads_memory(v.at(lane))))
+        };
+        if !ends && !changed.iter().any(by_words) {
             return None;
         }
         let blocks = flow.blocks.iter().enumerate().filter(|(b, _)| flow.loops[l].body[*b]);
         let code: Vec<&Inst> = blocks.flat_map(|(_, b)| &self.s.entry.code[b.first..b.end]).collect();
-        // What the loop reads: registers, and special registers.
-        let (mut regs, mut names) = (changed.to_vec(), Vec::new());
         for i in code {
             let needed = matches!(ending(i), Ending::Branch | Ending::Exit) || self.s.is_needed(i);
             if !is_function(i) && (needed || acts(i)) {
                 return None;
             }
-            if !needed || i.has("param") {
-                continue;
-            }
-            reads(i, &mut |r| regs.push(r));
-            names.extend(i.args.iter().filter(|a| matches!(a, Arg::Name(_))));
         }
-        regs.retain(|r| self.s.need[*r as usize]);
-        regs.sort_unstable();
-        regs.dedup();
-        let mut read = Vec::new();
-        for v in regs.iter().filter_map(|r| entry[*r as usize].clone()) {
-            read.push(v.uniform(self.lanes)?);
-        }
-        for name in names {
-            let v = self.operand(name).ok()?;
-            read.push(v.uniform(self.lanes)?);
-        }
-        if read.iter().any(|t| self.opaque(*t)) {
-            return None;
-        }
-        let at = flow.blocks[flow.loops[l].header].first;
-        self.s.assume(self.inst(at).line, "a loop that a value in memory ends is left at some time");
-        self.regs = entry.to_vec();
+        let mut values = Vec::new();
         for r in changed {
+            let Leaves { name, read, names } = leaves(self.s.entry, flow, l, *r, |i| self.s.is_needed(i));
+            let mut all: Vec<Val> = read.into_iter().filter_map(|r| entry[r as usize].clone()).collect();
+            for name in &names {
+                all.push(self.operand(name).ok()?);
+            }
+            let mut args = Vec::new();
+            for v in all {
+                args.push(v.uniform(self.lanes).filter(|t| !self.opaque(*t))?);
+            }
+            values.push((*r, name, args));
+        }
+        if ends {
+            let at = flow.blocks[flow.loops[l].header].first;
+            self.s.assume(self.inst(at).line, "a loop that a value in memory ends is left at some time");
+        }
+        self.regs = entry.to_vec();
+        for (r, name, args) in values {
             let next = self.s.functions.len() as i64;
-            let id = *self.s.functions.entry((format!("register {r} behind a loop"), vec![at as u64])).or_insert(next);
-            let mut args = vec![self.s.arena.int(FUNCTIONS + id)];
-            args.extend(&read);
-            self.regs[*r as usize] = Some(Val::Uni(self.s.arena.op(Op::Load, &args)));
+            let id = FUNCTIONS + *self.s.functions.entry((name, Vec::new())).or_insert(next);
+            if self.s.entry.widths[r as usize] == 1 {
+                self.s.arena.predicates.insert(id);
+            }
+            let mut all = vec![self.s.arena.int(id)];
+            all.extend(args);
+            self.regs[r as usize] = Some(Val::Uni(self.s.arena.op(Op::Load, &all)));
         }
         Some(to)
     }

@@ -168,37 +168,8 @@ impl Walk<'_, '_> {
         if self.dry > 0 {
             return Ok(Vec::new());
         }
-        let (constant, parts) = self.s.arena.parts(d);
-        let at = |s: &mut Self, low: i64| {
-            let address = s.s.arena.sum(low, parts.to_vec());
-            (address, s.s.arena.range(address))
-        };
-        let low = constant & 0x3fff;
-        let (mut address, (mut least, mut most)) = at(self, low);
-        let mut constant = constant;
-        if least < 0 || most >= 1 << 14 {
-            // The constant may be less than the address by a slot of a ring that does not begin at zero.
-            let (lower, (from, to)) = at(self, low - (1 << 14));
-            if from >= 0 && to < 1 << 14 {
-                (address, least, most, constant) = (lower, from, to, constant + (1 << 14));
-            }
-        }
-        if least < 0 || most >= 1 << 14 || self.opaque(address) {
-            return Err(self.s.error(
-                i,
-                format!("the address in a descriptor is not followed: {}", self.s.arena.show(d)),
-                "an address over arguments and loop counters",
-            ));
-        }
-        let address = self.s.arena.scale(address, 16);
-        let field = |from: u32| (constant >> from & 0x3fff) as u32 * 16;
-        let (leading, stride) = (field(16), field(32));
-        let swizzle = match constant >> 62 & 3 {
-            1 => 128,
-            2 => 64,
-            3 => 32,
-            _ => 16,
-        };
+        let d = self.descriptor(i, d)?;
+        let (address, leading, stride, swizzle) = (d.address, d.leading(), d.stride(), d.swizzle());
         let atom = 8 * swizzle;
         let by = self.s.arena.int(swizzle as i64);
         // An advance along k stays inside the rows of the atom; an atom begins at the start of the operand.
@@ -222,11 +193,22 @@ impl Walk<'_, '_> {
         }
         let crosses =
             swizzle > 16 && self.s.arena.constant(inside).is_some_and(|v| v as u32 % swizzle + k_bytes > swizzle);
-        if !transposed && crosses {
+        if !transposed && crosses && d.next.is_none() {
             let next: Vec<u32> = starts.iter().map(|s| s + atom).collect();
             starts.extend(next);
         }
-        let mut runs: Vec<Run> = starts.into_iter().map(|s| (self.s.arena.plus(base, s as i64), atom)).collect();
+        let mut runs: Vec<Run> = starts.iter().map(|s| (self.s.arena.plus(base, *s as i64), atom)).collect();
+        if let Some(next) = d.next {
+            if transposed || swizzle != 128 {
+                return Err(self.unknown(i));
+            }
+            let most = self.s.arena.range(inside).1;
+            if most + i64::from(k_bytes) > i64::from(swizzle) {
+                let within = self.s.arena.rem(next, by);
+                let next = self.s.arena.sub(next, within);
+                runs.extend(starts.iter().map(|s| (self.s.arena.plus(next, *s as i64), atom)));
+            }
+        }
         runs.sort_unstable();
         runs.dedup();
         Ok(runs)

@@ -135,7 +135,7 @@ impl Walk<'_, '_> {
         self.compare_carried(header as u32, &changed, (&entry_regs, &back))?;
         let stays: Vec<Term> = exits.iter().map(|e| e.stay).collect();
         self.bound_counter(header as u32, &entry_regs, &solved, &stays);
-        if let Some(to) = self.computed(l, (&changed, &entry_regs), (&exits, &solved), silent) {
+        if let Some(to) = self.computed(l, (&changed, &entry_regs, &back), (&exits, &solved), silent) {
             self.facts = entry_facts;
             self.lanes = lanes;
             self.wrote = wrote;

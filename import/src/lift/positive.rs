@@ -84,7 +84,7 @@ fn remainders(
 }
 
 /// The terms in a term that an operator makes, each once.
-fn made_by(a: &Arena, of: Op, t: Term, seen: &mut FxHashSet<Term>, found: &mut Vec<Term>) {
+pub(super) fn made_by(a: &Arena, of: Op, t: Term, seen: &mut FxHashSet<Term>, found: &mut Vec<Term>) {
     if !seen.insert(t) {
         return;
     }

@@ -92,7 +92,12 @@ impl Launch<'_> {
         if let Some(v) = self.values.get(&t) {
             return Some(*v);
         }
-        let v = match a.node(t).clone() {
+        let node = match a.unfolded(t) {
+            Some((node, true)) => node.clone(),
+            Some((_, false)) => return None,
+            None => a.node(t).clone(),
+        };
+        let v = match node {
             Node::Const(v) => v,
             Node::Atom(Atom::Param(..)) if self.size.is_some() => self.size?,
             Node::Atom(Atom::Place(Place::Ctas(_) | Place::Clusters(_))) if self.size.is_some() => 8,

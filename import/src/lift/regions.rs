@@ -10,7 +10,7 @@ use warpline_sim::ir::gcd;
 
 use crate::symbolic::{Arena, Term};
 
-use super::intervals::united;
+use super::intervals::{united, without};
 use super::tensor::{COLUMN, TENSOR};
 
 /// A part of an access: the object, the slot as a symbolic term, and the first and last byte in the slot.
@@ -51,6 +51,9 @@ const MOST_PLACES: usize = 64;
 pub(super) struct Regions {
     pub(super) list: Vec<Region>,
 }
+
+/// First byte of an interval, and one past its last.
+type Interval = (i64, i64);
 
 /// Bounds of an address: the first byte and one past the last; `None` if it has no bounds.
 fn bounds(a: &Arena, t: Term, length: u32) -> Option<(i64, i64)> {
@@ -106,8 +109,13 @@ impl Span {
 
 impl Regions {
     /// The objects for these accesses; an error is an address without bounds. `wide` are bytes that accesses at unknown
-    /// places may touch, too: an object of their own has those that no other access touches.
-    pub(super) fn of(a: &Arena, runs: &[(Term, u32)], wide: &[(i64, i64)]) -> Result<Regions, Term> {
+    /// places may touch, too: an object of their own has those that no other access touches. Bytes of `barriers` are
+    /// in no such object, unless an access touches nothing else.
+    pub(super) fn of(
+        a: &Arena,
+        runs: &[(Term, u32)],
+        (wide, barriers): (&[Interval], &[Interval]),
+    ) -> Result<Regions, Term> {
         let mut spans: Vec<(i64, i64, Vec<i64>, i64)> = Vec::new();
         for (t, length) in runs {
             let (k, parts) = a.parts(*t);
@@ -150,7 +158,9 @@ impl Regions {
             }
         }
         let gap = |(low, end)| Span { low, end, rings: BTreeSet::new() }.region();
-        list.extend(united(gaps).into_iter().map(gap));
+        let only_barriers = wide.iter().any(|one| without(vec![*one], barriers).is_empty());
+        let gaps = united(gaps);
+        list.extend(if only_barriers { gaps } else { without(gaps, barriers) }.into_iter().map(gap));
         list.sort_by_key(|r| r.base);
         Ok(Regions { list })
     }
@@ -158,7 +168,9 @@ impl Regions {
     /// The object of an address.
     fn object(&self, a: &Arena, t: Term, length: u32) -> Option<(usize, &Region)> {
         let (low, _) = bounds(a, t, length)?;
-        self.list.iter().enumerate().find(|(_, r)| r.base <= low && low < r.end)
+        let end = if a.constant(t).is_some() { low + i64::from(length) } else { low + 1 };
+        // An access at an unknown place may begin in a barrier.
+        self.list.iter().enumerate().find(|(_, r)| r.base < end && low < r.end)
     }
 
     /// The parts of a run of bytes, one for each slot that it covers; at its first place.
@@ -166,7 +178,7 @@ impl Regions {
         let Some((object, r)) = self.object(a, t, length) else { return Vec::new() };
         let (k, parts) = a.parts(t);
         // Of all objects that an access at an unknown place may touch.
-        if parts.is_empty() && k + i64::from(length) > r.end {
+        if parts.is_empty() && (k < r.base || k + i64::from(length) > r.end) {
             let inside = |(_, r): &(usize, &Region)| r.base < k + i64::from(length) && k < r.end;
             let each = self.list.iter().enumerate().filter(inside);
             let bytes = |r: &Region| (k.max(r.base), (k + i64::from(length)).min(r.end));

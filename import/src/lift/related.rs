@@ -17,6 +17,8 @@ const WORD: i64 = 4;
 struct Read {
     atoms: BTreeSet<Atom>,
     words: BTreeSet<Term>,
+    /// Terms that were looked at.
+    seen: BTreeSet<Term>,
 }
 
 /// Why symbols are related, if two of them are.
@@ -54,6 +56,13 @@ fn apart(a: &mut Arena, x: &Read, y: &Read) -> bool {
 }
 
 fn reads(a: &Arena, t: Term, stands_for: &FxHashMap<Term, Term>, read: &mut Read) {
+    if !read.seen.insert(t) {
+        return;
+    }
+    // A function that stands for a term reads what the term reads.
+    if let Some((node, _)) = a.unfolded(t) {
+        a.operands(node).into_iter().for_each(|x| reads(a, x, stands_for, read));
+    }
     match a.node(t) {
         Node::Const(_) | Node::Atom(Atom::Counter(_)) => {}
         Node::Atom(Atom::Symbol(_)) => {

@@ -31,6 +31,8 @@ pub(super) struct Shape {
     pub(super) trans_a: bool,
     /// Whether the columns of the right operand are contiguous.
     pub(super) trans_b: bool,
+    /// Whether a product of 4-bit elements has 96 of them along k, and not 64.
+    pub(super) longer: bool,
 }
 
 impl Shape {
@@ -38,7 +40,8 @@ impl Shape {
     fn of(descriptor: i64, scaled: bool) -> Shape {
         let field = |from: u32, bits: u32| (descriptor >> from & ((1 << bits) - 1)) as u32;
         let m = if scaled { 128 } else { field(24, 5) * 16 };
-        Shape { m, n: field(17, 6) * 8, trans_a: field(15, 1) == 1, trans_b: field(16, 1) == 1 }
+        let longer = scaled && field(31, 1) == 1;
+        Shape { m, n: field(17, 6) * 8, trans_a: field(15, 1) == 1, trans_b: field(16, 1) == 1, longer }
     }
 
     /// The shape that a mangled name of CUTLASS gives its products, if it gives all of them one shape.
@@ -57,7 +60,7 @@ impl Shape {
             rest = rest.strip_prefix("LS")?;
             let b = number(&mut rest, "_")?;
             let fits = matches!(m, 64 | 128 | 256) && (8..=256).contains(&n) && n % 8 == 0 && a < 2 && b < 2;
-            fits.then_some(Shape { m, n, trans_a: a == 1, trans_b: b == 1 })
+            fits.then_some(Shape { m, n, trans_a: a == 1, trans_b: b == 1, longer: false })
         };
         let all: Option<BTreeSet<Shape>> = name.split(PRODUCT).skip(1).map(one).collect();
         let all = all?;
@@ -104,7 +107,7 @@ mod tests {
     fn names_of_cutlass_have_the_shape_of_their_products() {
         let atom =
             "MMA_AtomIJNS3_25SM100_MMA_F16BF16_2x1SM_SSIS2_S2_fLi256ELi128ELNS3_4UMMA5MajorE0ELS1L_1ELNS1K_7ScaleE";
-        let shape = Shape { m: 256, n: 128, trans_a: false, trans_b: true };
+        let shape = Shape { m: 256, n: 128, trans_a: false, trans_b: true, longer: false };
         assert_eq!(Shape::in_name(&format!("_Z11gemm_device{atom}{atom}")), Some(shape));
         assert_eq!(Shape::in_name(&format!("{atom}{}", atom.replace("Li128E", "Li64E"))), None);
         assert_eq!(Shape::in_name(&atom.replace("Li256E", "Li257E")), None);

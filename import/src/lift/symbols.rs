@@ -284,7 +284,7 @@ fn plain(parts: &[(Term, i64)]) -> Vec<(Term, i64)> {
 }
 
 /// How many times other parts contain a sum.
-fn times(parts: &[(Term, i64)], sum: &[(Term, i64)]) -> Option<i64> {
+pub(super) fn times(parts: &[(Term, i64)], sum: &[(Term, i64)]) -> Option<i64> {
     let of = |t: Term| parts.iter().find(|(x, _)| *x == t).map(|(_, c)| *c);
     let (t, c) = sum.first()?;
     let by = of(*t).filter(|x| x % c == 0)? / c;

@@ -110,7 +110,7 @@ impl Walk<'_, '_> {
         }
         // A weight-stationary product of fewer rows spreads its columns over all lanes.
         let stationary = i.has("ws");
-        let (bits, k) = if i.has("kind::f16") {
+        let (bits, mut k) = if i.has("kind::f16") {
             (16, 16)
         } else if i.has("kind::tf32") {
             (32, 8)
@@ -124,7 +124,13 @@ impl Walk<'_, '_> {
         if self.dry > 0 {
             return Ok(());
         }
-        let Shape { m, n, trans_a, trans_b } = self.shape(i, idesc, scaled)?;
+        let Shape { m, n, trans_a, trans_b, longer } = self.shape(i, idesc, scaled)?;
+        // Bytes along k: 32, or 48 in the longer form.
+        let longer = longer && bits == 4;
+        if longer {
+            k = 96;
+        }
+        let depth = if longer { 48 } else { 32 };
         let d = self.same(i, i.arg(0), "address")?;
         // Each CTA of a pair holds half of the rows. With 128 rows, it holds half of the columns side by side. It also
         // holds half of the rows of the right operand.
@@ -143,16 +149,23 @@ impl Walk<'_, '_> {
                 let t = self.same(i, mem, "address")?;
                 (Vec::new(), self.rows(i, t, 32 / 4, packed)?)
             }
-            a => (self.described(i, a, if scaled { 128 } else { half(m) }, 32, bits, trans_a, k)?, Vec::new()),
+            a => (self.described(i, a, if scaled { 128 } else { half(m) }, depth, bits, trans_a, k)?, Vec::new()),
         };
-        let b = self.described(i, i.arg(2), half(n), 32, bits, trans_b, k)?;
+        let b = self.described(i, i.arg(2), half(n), depth, bits, trans_b, k)?;
         // Scale factors are in tensor memory: a column for each 32 rows of A, then one for each 32 columns of B.
         let scales = i.args_from(4).iter().filter(|a| scaled && matches!(a, Arg::Mem { .. }));
         for (arg, rows) in scales.zip([128, n]) {
             let t = self.same(i, arg, "address")?;
             reads.extend(self.columns(i, t, rows.div_ceil(32), None)?);
+            if longer && i.has("block16") {
+                // Six factors of a row: four in these columns, and two in those of the next 64 elements.
+                self.s.assume(i.line, "the last scale factors of a product of 96 elements along k are 4 columns behind the first, for each 128 rows");
+                let next = self.s.arena.plus(t, i64::from(rows.div_ceil(128) * 4));
+                reads.extend(self.columns(i, next, rows.div_ceil(32), None)?);
+            }
         }
-        let shape = TensorShape { rows: if scaled { 128 } else { half(m) }, columns: half(n), depth: 256 / bits, bits };
+        let shape =
+            TensorShape { rows: if scaled { 128 } else { half(m) }, columns: half(n), depth: depth * 8 / bits, bits };
         self.push(at, 0, Effect::TensorProduct { a, at: reads, b, d, pair, shape })
     }
 

@@ -11,6 +11,7 @@ use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Place, Term};
 
 use super::exprs::Names;
 use super::merge::{Merged, MergedKind, each_node};
+use super::own_count::named;
 use super::shared::Shared;
 use super::symbols::{bases, replaced, symbol_for};
 
@@ -77,7 +78,7 @@ pub(super) fn split(
     tree: &[Merged],
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Option<Vec<Merged>> {
-    let mut tree = tree.to_vec();
+    let mut tree = named(s, tree.to_vec(), (FIRST, &mut *stands_for));
     let mut done = 0;
     loop {
         let bases = bases(s, &tree);

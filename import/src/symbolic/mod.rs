@@ -6,6 +6,7 @@
 mod arith;
 mod bits;
 mod boolean;
+mod large;
 mod numbers;
 mod points;
 mod range;
@@ -171,6 +172,8 @@ pub struct Arena {
     pub predicates: std::collections::BTreeSet<i64>,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
     packed: FxHashMap<(Term, u32), Packed>,
+    /// The nodes that functions stand for.
+    large: Vec<Node>,
 }
 
 impl Arena {
@@ -179,7 +182,7 @@ impl Arena {
         if let Some(t) = self.known.get(&n) {
             return *t;
         }
-        // A term that grows without limit becomes opaque, so that traversing a term stays cheap.
+        // A term that grows without limit becomes opaque or a function, so that traversing a term stays cheap.
         let of = |t: &Term| self.sizes[*t as usize];
         let size = 1 + match &n {
             Node::Const(_) | Node::Atom(_) => 0,
@@ -189,7 +192,7 @@ impl Arena {
         };
         let atoms = self.atoms_of(&n);
         if size > LARGEST || atoms.len() > MOST_ATOMS {
-            let t = self.opaque("a value that is too large to follow");
+            let t = self.large(&n, &atoms, MOST_ATOMS);
             self.known.insert(n, t);
             return t;
         }

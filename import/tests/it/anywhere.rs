@@ -166,3 +166,18 @@ fn fixme_lanes_of_one_warp_exchange_words_without_a_barrier() {
     // The lane that stores the word may still be in its loop.
     assert_eq!(one_warp(""), "proved\t");
 }
+
+/// An access that may be anywhere needs no bytes beside those of the barriers.
+#[test]
+fn bytes_of_barriers_are_not_counted_twice() {
+    let text = ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0)\n.reqntid 32\n{\n\
+                \t.reg .pred %p<4>;\n\t.reg .b32 %r<16>;\n\t.reg .b64 %rd<4>;\n\t.shared .align 8 .b8 bars[16];\n\
+                \tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, bars;\n\
+                \tsetp.ne.s32 %p1, %r1, 0;\n\t@!%p1 mbarrier.init.shared::cta.b64 [%r2], 32;\n\
+                \t@!%p1 mbarrier.init.shared::cta.b64 [%r2+8], 32;\n\tbar.sync 0;\n\tld.global.b32 %r3, [%rd1];\n\
+                \tst.shared.b32 [%r3], %r1;\n\tbar.sync 0;\n\tret;\n}\n";
+    let module = warpline_import::ptx::read(text).expect("PTX");
+    let launch = warpline_import::lift::Launch::default();
+    let lifted = warpline_import::lift::lift(&module, &module.entries[0], "k.ptx", text, &launch).expect("it lifts");
+    assert_eq!(lifted.program.shared_bytes(), 227 * 1024);
+}

@@ -31,3 +31,46 @@ fn a_loop_with_an_operation_is_not_passed_over() {
     let found = cleared("\tst.shared.b32 [%r6], %r1;\n", "");
     assert!(!found.starts_with("proved"), "{found}");
 }
+
+/// Each warp looks for the tile among sizes in memory, by a loop of its own, and makes as many iterations as it finds.
+fn searched(other: &str, last: &str) -> String {
+    let search = |label: &str, base: u32, less: &str| {
+        let r = |n: u32| format!("%r{}", base + n);
+        format!(
+            "\tmov.b32 {s}, 0;\n\tmov.b32 {k}, 0;\n\tmov.b32 {j}, 0;\n\tmov.b64 %rd2, %rd1;\n{label}:\n\
+             \tld.global.b32 {x}, [%rd2];\n\tsetp.ge.s32 %p1, %r3, {s};\n\tadd.s32 {next}, {s}, {x};\n\
+             \tsetp.{less}.s32 %p2, %r3, {next};\n\tand.pred %p3, %p1, %p2;\n\tsub.s32 {at}, %r3, {s};\n\
+             \tselp.b32 {k}, {at}, {k}, %p3;\n\tmov.b32 {s}, {next};\n\tadd.s64 %rd2, %rd2, 4;\n\
+             \tadd.s32 {j}, {j}, 1;\n\tsetp.lt.s32 %p4, {j}, %r4;\n\t@%p4 bra {label};\n\tmov.b32 %r9, {k};\n",
+            s = r(0),
+            k = r(1),
+            j = r(2),
+            x = r(3),
+            next = r(4),
+            at = r(5),
+        )
+    };
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 sizes, .param .u32 n)\n.reqntid 64\n\
+         {{\n\t.reg .pred %p<8>;\n\t.reg .b32 %r<40>;\n\t.reg .b64 %rd<8>;\n\t.shared .align 128 .b8 data[256];\n\
+         \tld.param.u64 %rd1, [sizes];\n\tld.param.u32 %r4, [n];\n\tmov.u32 %r3, %ctaid.x;\n\tmov.u32 %r1, %tid.x;\n\
+         \tmov.b32 %r2, data;\n\tshl.b32 %r5, %r1, 2;\n\tadd.s32 %r6, %r2, %r5;\n\txor.b32 %r7, %r5, 128;\n\
+         \tadd.s32 %r7, %r2, %r7;\n\tsetp.gt.u32 %p5, %r1, 31;\n\t@%p5 bra $B;\n{}\tbra $L;\n$B:\n{}$L:\n\
+         \tsetp.lt.s32 %p6, %r9, 1;\n\t@%p6 bra $E;\n\tmov.b32 %r8, 0;\n$L1:\n\tst.shared.b32 [%r6], %r8;\n\
+         \tbar.sync 0;\n\tld.shared.b32 %r30, [%r7];\n{last}\tadd.s32 %r8, %r8, 1;\n\tsetp.lt.s32 %p7, %r8, %r9;\n\
+         \t@%p7 bra $L1;\n$E:\n\tret;\n}}\n",
+        search("$A1", 10, "lt"),
+        search("$B1", 20, other),
+    );
+    crate::common::verdict_on(&text)
+}
+
+#[test]
+fn copies_of_a_search_find_the_same() {
+    assert_eq!(searched("lt", "\tbar.sync 0;\n"), "proved\t");
+    let faulty = searched("lt", "");
+    assert!(faulty.starts_with("violated"), "{faulty}");
+    // A search by another comparison finds something else.
+    let other = searched("le", "\tbar.sync 0;\n");
+    assert!(!other.starts_with("proved"), "{other}");
+}

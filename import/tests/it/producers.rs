@@ -216,6 +216,50 @@ fn scale_factors_have_as_many_columns_as_the_shape_needs() {
     }
 }
 
+/// A product of 96 elements along k has six scale factors of 16 elements each: four in the first columns, two in the next.
+#[test]
+fn scale_factors_of_a_longer_product_have_twice_the_columns() {
+    let (n, longer) = (8, -1i64 << 31);
+    let kernel = |column: u32| {
+        let product = format!(
+            "\tadd.s32 %r22, %r20, {n};\n\tadd.s32 %r23, %r22, 8;\n\
+             \ttcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [%r20], %rd5, %rd5, {}, [%r22], [%r23], %p6;\n",
+            longer | (1 << 17)
+        );
+        stores_beside(&product, (32, 512), column)
+    };
+    for column in [n + 10, n + 14] {
+        assert_eq!(kernel(column), "proved\t", "{column}");
+    }
+    for column in [n + 4, n + 7, n + 8, n + 12] {
+        let faulty = kernel(column);
+        assert!(faulty.starts_with("violated"), "{column}: {faulty}");
+    }
+}
+
+/// Rows of 48 bytes that begin at byte 96 of an atom go on in another atom, whose address the descriptor has.
+#[test]
+fn rows_go_on_in_the_atom_that_a_descriptor_names() {
+    let next = 2048 + (16 << 10);
+    let kernel = |from: u64, stored: u64| {
+        let descriptor = 0x4010_0040_0000_0000 | ((next / 16) << 16) | (from / 16);
+        let product = format!(
+            "\tadd.s32 %r22, %r20, 8;\n\tadd.s32 %r23, %r22, 8;\n\tmov.b64 %rd5, {descriptor};\n\
+             \ttcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [%r20], %rd5, %rd5, {}, [%r22], [%r23], %p6;\n\
+             \tst.shared.b32 [%r24+{}], 0;\n",
+            (-1i64 << 31) | (1 << 17),
+            stored - 2048
+        );
+        stores_beside(&product, (33, 512), 32)
+    };
+    assert_eq!(kernel(2048 + 48, next), "proved\t");
+    assert_eq!(kernel(2048 + 96, next + (16 << 10)), "proved\t");
+    for (from, stored) in [(2048 + 48, 2048), (2048 + 96, next), (2048 + 96, next + (15 << 10))] {
+        let faulty = kernel(from, stored);
+        assert!(faulty.starts_with("violated"), "{from} {stored}: {faulty}");
+    }
+}
+
 /// CUTLASS has the host compute how many bytes a copy brings: they reach up to the barriers behind them.
 #[test]
 fn an_argument_says_how_many_bytes_a_barrier_expects() {

@@ -55,3 +55,16 @@ fn the_lanes_of_a_row_that_data_decide_wait_themselves() {
     let said = verdict(&store, &format!("\t@!%p1 cp.async.bulk.wait_group.read 0;\n{AGAIN}"));
     assert!(said.starts_with("rejected") && said.contains("rows of their own"), "{said}");
 }
+
+/// A size decides whether lanes store their own rows or those of other lanes.
+#[test]
+fn a_condition_chooses_the_row_of_each_lane() {
+    let chosen = "\tbar.warp.sync -1;\n\tsetp.ge.s32 %p3, %r9, 5;\n\tmov.b32 %r6, 31;\n\tsub.s32 %r6, %r6, %r1;\n\
+                  \tselp.b32 %r7, %r1, %r6, %p3;\n\tshl.b32 %r7, %r7, 4;\n\tadd.s32 %r8, %r2, %r7;\n";
+    let store = format!("{FENCE}{chosen}{}{COMMIT}", ROW.replace("%r4", "%r8"));
+    assert_eq!(verdict(&store, &format!("{WAIT}{AGAIN}")), "proved\t");
+    let faulty = verdict(&store, AGAIN);
+    assert!(faulty.starts_with("violated"), "{faulty}");
+    let faulty = verdict(&store.replace(FENCE, ""), &format!("{WAIT}{AGAIN}"));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}

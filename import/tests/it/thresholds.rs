@@ -101,3 +101,39 @@ fn roles_that_skip_the_same_iterations_stay_in_step() {
         assert!(found.starts_with("violated"), "{producer} {consumer}: {found}");
     }
 }
+
+/// One warp signals ahead in a loop of `arg0 - arg1 + 1` iterations, another one waits. Another comparison splits the loop
+/// of the second warp.
+fn ahead(by: i64) -> String {
+    let wait = |label: &str, bar: &str| {
+        format!(
+            "\tand.b32 %r14, %r13, 1;\n{label}:\n\tmbarrier.try_wait.parity.shared::cta.b64 %p5, [{bar}], %r14;\n\t@!%p5 bra {label};\n"
+        )
+    };
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n\
+         .visible .entry k(.param .u32 k_param_0, .param .u32 k_param_1, .param .u32 k_param_2)\n.reqntid 64\n{{\n\
+         \t.reg .pred %p<8>;\n\t.reg .b32 %r<32>;\n\t.shared .align 8 .b8 bars[16];\n\tld.param.u32 %r10, [k_param_0];\n\
+         \tld.param.u32 %r11, [k_param_1];\n\tld.param.u32 %r9, [k_param_2];\n\tsub.s32 %r12, %r10, %r11;\n\
+         \tadd.s32 %r12, %r12, 1;\n\tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, bars;\n\tadd.s32 %r3, %r2, 8;\n\
+         \tshr.u32 %r4, %r1, 5;\n\tsetp.ne.s32 %p1, %r1, 0;\n\t@%p1 bra $I;\n\
+         \tmbarrier.init.shared::cta.b64 [%r2], 32;\n\tmbarrier.init.shared::cta.b64 [%r3], 32;\n$I:\n\tbar.sync 0;\n\
+         \tsetp.lt.s32 %p3, %r12, 1;\n\tsetp.ne.s32 %p2, %r4, 0;\n\t@%p2 bra $C;\n\t@%p3 bra $E;\n\
+         \tmbarrier.arrive.shared::cta.b64 _, [%r2];\n\tmov.b32 %r13, 0;\n$P1:\n{}\tadd.s32 %r15, %r13, {by};\n\
+         \tsetp.ge.s32 %p4, %r15, %r12;\n\t@%p4 bra $P2;\n\tmbarrier.arrive.shared::cta.b64 _, [%r2];\n$P2:\n\
+         \tadd.s32 %r13, %r13, 1;\n\tsetp.ne.s32 %p6, %r13, %r12;\n\t@%p6 bra $P1;\n\tbra $E;\n$C:\n\t@%p3 bra $E;\n\
+         \tmov.b32 %r13, 0;\n$C1:\n{}\tshl.b32 %r16, %r13, 5;\n\tsetp.ge.s32 %p7, %r16, %r9;\n\t@%p7 bra $C2;\n\
+         \tbar.sync 1, 32;\n$C2:\n\tmbarrier.arrive.shared::cta.b64 _, [%r3];\n\tadd.s32 %r13, %r13, 1;\n\
+         \tsetp.ne.s32 %p6, %r13, %r12;\n\t@%p6 bra $C1;\n$E:\n\tret;\n}}\n",
+        wait("$W1", "%r3"),
+        wait("$W2", "%r2"),
+    );
+    crate::common::verdict_on(&text)
+}
+
+#[test]
+fn a_sum_that_is_the_trip_count_is_compared_with_the_iteration() {
+    assert_eq!(ahead(1), "proved\t");
+    let faulty = ahead(2);
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}

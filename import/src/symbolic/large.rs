@@ -1,0 +1,112 @@
+//! Terms that are too large to follow, as functions of the values that they read.
+//!
+//! A search for the sequence of a tile may use each of its results several times, so that its term doubles in each step.
+//! Such a term becomes a function without a meaning: `f7(arg3, cta_0)`. Equal terms are one function, so all roles that
+//! compute a bound in the same way have one symbol. Terms over variables of the program, or over words that the kernel may
+//! change, become opaque.
+
+use super::{Arena, Atom, NO_LOOP, Node, Op, Term, WORDS};
+
+/// Where functions that stand for terms are placed in the address range of global memory.
+const LARGE: i64 = WORDS - (1 << 57);
+
+impl Arena {
+    /// What stands for a term that is too large and has these atoms.
+    pub(super) fn large(&mut self, n: &Node, atoms: &[Atom], most: usize) -> Term {
+        let follows = |a: &Atom| match a {
+            Atom::Param(..) | Atom::Place(_) => true,
+            Atom::Counter(h) => *h != NO_LOOP,
+            _ => false,
+        };
+        let known = !atoms.is_empty() && atoms.len() <= most && atoms.iter().all(follows);
+        if !known || self.operands(n).iter().any(|t| self.reads_words(*t)) {
+            return self.opaque("a value that is too large to follow");
+        }
+        let name = LARGE + self.large.len() as i64;
+        if matches!(n, Node::Op(Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either, _)) {
+            self.predicates.insert(name);
+        }
+        self.large.push(n.clone());
+        let mut args = vec![self.int(name)];
+        args.extend(atoms.iter().map(|a| self.atom(*a)).collect::<Vec<_>>());
+        self.op(Op::Load, &args)
+    }
+
+    /// The node that a function stands for. The second value says whether its operands are still those of the node.
+    pub fn unfolded(&self, t: Term) -> Option<(&Node, bool)> {
+        let Node::Op(Op::Load, args) = self.node(t) else { return None };
+        let name = self.constant(*args.first()?).filter(|at| (LARGE..WORDS).contains(at))?;
+        let node = self.large.get((name - LARGE) as usize)?;
+        let mut atoms: Vec<Atom> = self.operands(node).iter().flat_map(|t| self.atoms(*t).to_vec()).collect();
+        atoms.sort_unstable();
+        atoms.dedup();
+        let mut given: Vec<Option<Atom>> = args[1..].iter().map(|t| self.as_atom(*t)).collect();
+        given.sort_unstable();
+        Some((node, given == atoms.into_iter().map(Some).collect::<Vec<_>>()))
+    }
+
+    fn as_atom(&self, t: Term) -> Option<Atom> {
+        match self.node(t) {
+            Node::Atom(a) => Some(*a),
+            _ => None,
+        }
+    }
+
+    /// The terms that a node combines.
+    pub fn operands(&self, n: &Node) -> Vec<Term> {
+        match n {
+            Node::Const(_) | Node::Atom(_) => Vec::new(),
+            Node::Sum(_, parts) => parts.iter().map(|(t, _)| *t).collect(),
+            Node::Op(_, args) => args.to_vec(),
+            Node::Table(i, ..) => vec![*i],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search of `n` steps, each of which uses the result before it twice.
+    fn search(a: &mut Arena, n: i64) -> Term {
+        let mut t = a.atom(Atom::Param(0, 0));
+        for i in 0..n {
+            let is_less = a.plus(t, i);
+            let is_less = a.ge(is_less);
+            let at = a.scale(t, 4);
+            let next = a.op(Op::Load, &[at]);
+            t = a.op(Op::If, &[is_less, t, next]);
+        }
+        t
+    }
+
+    #[test]
+    fn a_large_term_over_the_launch_is_one_function() {
+        let mut a = Arena::default();
+        let (x, y) = (search(&mut a, 40), search(&mut a, 40));
+        assert_eq!(x, y);
+        assert!(!a.mentions(x, |a| matches!(a, Atom::Opaque(_))));
+        let found = (0..a.len() as Term).find_map(|t| a.unfolded(t).map(|(n, same)| (n.clone(), same)));
+        assert!(matches!(found, Some((Node::Op(..), true))));
+        // With a number in place of the argument, the node is no longer what the function stands for.
+        let function = (0..a.len() as Term).find(|t| a.unfolded(*t).is_some()).unwrap_or(0);
+        let (p, one) = (a.atom(Atom::Param(0, 0)), a.int(1));
+        let other = a.replace(function, &[(p, one)].into_iter().collect(), &mut Default::default());
+        assert!(matches!(a.unfolded(other), Some((_, false))));
+    }
+
+    #[test]
+    fn a_large_term_over_words_that_change_is_opaque() {
+        let mut a = Arena::default();
+        let name = a.int(WORDS + 1);
+        let word = a.op(Op::Load, &[name]);
+        let x = search(&mut a, 40);
+        let mut t = a.add(x, word);
+        for i in 0..40 {
+            let at = a.scale(t, 4 + i);
+            let next = a.op(Op::Load, &[at]);
+            t = a.op(Op::Max, &[t, next]);
+        }
+        assert!(a.mentions(t, |a| matches!(a, Atom::Opaque(_))));
+    }
+}
