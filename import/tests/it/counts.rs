@@ -247,3 +247,26 @@ fn a_quotient_of_a_trip_count_is_one_of_the_count() {
     let raced = verdict(&body("0"));
     assert!(raced.starts_with("violated"), "{raced}");
 }
+
+/// A loop from one argument up to another one, with both ends. Only its first iteration arrives at a barrier that other
+/// threads wait for, so that they hang in a launch without iterations.
+#[test]
+fn fixme_a_sum_and_one_is_no_count_of_zero() {
+    let from_to = |skips: &str, goes_on: &str| {
+        crate::common::verdict_on(&format!(
+            ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 to, .param .u32 from)\n\
+             .reqntid 64\n{{\n\t.reg .pred %p<8>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %rd<2>;\n\t.shared .align 8 .b8 bar[8];\n\
+             \tld.param.u32 %r1, [to];\n\tld.param.u32 %r2, [from];\n\tmov.u32 %r3, %tid.x;\n\tmov.u32 %r4, bar;\n\
+             \tsetp.ne.s32 %p1, %r3, 0;\n\t@!%p1 mbarrier.init.shared.b64 [%r4], 1;\n\tbar.sync 0;\n\
+             \tsetp.ge.s32 %p2, %r3, 32;\n\t@%p2 bra $W;\n\t@%p1 bra $E;\n\tmov.u32 %r5, %r2;\n\
+             \tsetp.{skips}.s32 %p3, %r5, %r1;\n\t@%p3 bra $E;\n$L:\n\tsetp.ne.s32 %p4, %r5, %r2;\n\t@%p4 bra $S;\n\
+             \tmbarrier.arrive.shared.b64 %rd1, [%r4];\n$S:\n\tadd.s32 %r5, %r5, 1;\n\
+             \tsetp.{goes_on}.s32 %p5, %r5, %r1;\n\t@%p5 bra $L;\n\tbra $E;\n$W:\n\
+             \tmbarrier.try_wait.parity.shared.b64 %p6, [%r4], 0;\n\t@!%p6 bra $W;\n$E:\n\tbar.sync 0;\n\tret;\n}}\n"
+        ))
+    };
+    let hangs = from_to("ge", "lt");
+    assert!(hangs.starts_with("violated"), "{hangs}");
+    // `to - from` is taken for a size, which is not negative. It is -1 in a launch without iterations.
+    assert_eq!(from_to("gt", "le"), "proved\t");
+}
