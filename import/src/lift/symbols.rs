@@ -26,12 +26,17 @@ pub(super) fn trip_symbols(
 ) -> Vec<Merged> {
     let tree = if s.timing.is_none() { divided_again(s, names, tree, (stands_for, true)) } else { tree };
     let bases = self::bases(s, &tree);
-    let mut sums: Vec<Sum> = Vec::new();
+    let (mut sums, mut atoms): (Vec<Sum>, Vec<Term>) = Default::default();
+    let mut list = Vec::new();
+    counts(&tree, &mut list);
     for t in shared(s, &bases) {
         let (_, parts) = s.arena.parts(t);
         let atom = s.arena.atom(Atom::Symbol(sums.len() as u32));
-        sums.push((parts, atom));
-        stands_for.insert(atom, t);
+        // The largest count of the sum and a constant is the symbol, so that each of them can be zero.
+        let more = list.iter().filter_map(|count| added(&s.arena, *count, &parts)).fold(0, i64::max);
+        sums.push((parts, s.arena.plus(atom, -more)));
+        atoms.push(atom);
+        stands_for.insert(atom, s.arena.plus(t, more));
     }
     let mut memo = FxHashMap::default();
     let mut f = |a: &mut Arena, t: Term| with_atoms(a, t, &sums, &mut memo);
@@ -44,7 +49,7 @@ pub(super) fn trip_symbols(
     };
     let mut list = Vec::new();
     counts(&tree, &mut list);
-    for (_, atom) in &sums {
+    for atom in &atoms {
         if list.iter().any(|t| s.arena.mentions(*t, |a| s.arena.node(*atom) == &Node::Atom(a))) {
             names.symbol(*atom, "trips".into());
             names.trips.insert(*atom);
@@ -209,6 +214,16 @@ fn is_zero_below(s: &mut Shared<'_>, sum: Term, count: Term) -> bool {
         let (t, no) = at(v);
         t == none || never && no
     })
+}
+
+/// The constant of a count that is a sum and this constant.
+fn added(a: &Arena, count: Term, sum: &[(Term, i64)]) -> Option<i64> {
+    let count = match a.node(count) {
+        Node::Op(Op::Max, args) => *args.iter().find(|x| a.constant(**x).is_none())?,
+        _ => count,
+    };
+    let (k, parts) = a.parts(count);
+    (*parts == *sum).then_some(k)
 }
 
 pub(super) fn counts(tree: &[Merged], list: &mut Vec<Term>) {
