@@ -172,7 +172,7 @@ pub(super) fn program(
     let (tree, plan) = super::anywhere::planned(&mut s, tree, n, launch.timed)?;
     if !launch.timed && s.unknown == Unknown::Anywhere && way.accesses != Accesses::LeftOut {
         super::unfilled::checked(&mut s, &tree, &plan.loads);
-        super::unfilled::maps_fenced(&mut s);
+        super::map_fences::checked(&mut s);
     }
     let tree = if launch.timed { tree } else { super::repeated::without_repeated(&s, &plan.regions, tree) };
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };

@@ -1,8 +1,8 @@
 //! Fields of matrix descriptors.
 //!
 //! The address of an operand is in the lowest 14 bits, in units of 16 bytes. Where the mode of the leading dimension is
-//! absolute, the next field is an address too: of the atom in which rows go on that pass the end of the first one. Both
-//! fields may then depend on a loop counter. A coefficient is split into its part of each field, and the split is exact
+//! absolute, the next field is an address too. It is that of the atom in which rows of the first atom go on. Both fields
+//! may then depend on a loop counter. A coefficient is split into its part of each field, and the split is exact
 //! where both fields stay in their bits.
 
 use crate::ptx::{Error, Inst};

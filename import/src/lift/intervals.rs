@@ -1,5 +1,8 @@
 //! Intervals of bytes.
 
+/// The first byte, and one past the last.
+pub(super) type Interval = (i64, i64);
+
 /// Intervals, each from its first byte to behind its last one, in order and without overlap. Adjacent ones become one.
 pub(super) fn united<T: Copy + Ord>(mut list: Vec<(T, T)>) -> Vec<(T, T)> {
     list.sort_unstable();

@@ -5,10 +5,22 @@
 use crate::flow::Flow;
 use crate::ptx::{Arg, Inst};
 
+use super::shared::Shared;
 use super::slice::writes;
 
+/// Forbids a proof of a kernel that copies by a tensor map without a fence behind the map's release.
+pub(super) fn checked(s: &mut Shared<'_>) {
+    let code = &s.entry.code;
+    if let Some((release, copy)) = missing(code, s.flow) {
+        let (release, copy) = (code[release].line, code[copy].line);
+        s.leaves_open(format!(
+            "no `fence.proxy.tensormap::generic.acquire` is between the change of a tensor map at line {release} and the copy at line {copy}"
+        ));
+    }
+}
+
 /// A release, and a copy by a tensor map that some way reaches without the fence: their instructions.
-pub(super) fn missing(code: &[Inst], flow: &Flow) -> Option<(usize, usize)> {
+fn missing(code: &[Inst], flow: &Flow) -> Option<(usize, usize)> {
     (0..code.len()).filter(|at| is_release(&code[*at])).find_map(|at| unfenced(code, flow, at).map(|copy| (at, copy)))
 }
 

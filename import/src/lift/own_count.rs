@@ -10,7 +10,7 @@ use crate::symbolic::{Arena, Atom, Node, Op, Term};
 use super::merge::{Merged, MergedKind, each_term};
 use super::positive::made_by;
 use super::shared::Shared;
-use super::symbols::{replaced, symbol_for, times, with_atoms};
+use super::symbols::{replaced, size, symbol_for, times, with_atoms};
 
 /// The tree with a symbol for each such count. `stands_for` receives its meaning; symbols are numbered from `first` on.
 pub(super) fn named(
@@ -55,15 +55,6 @@ fn find(a: &Arena, list: &[Merged], found: &mut Vec<Term>) {
             }
             _ => {}
         }
-    }
-}
-
-/// A count without its maximum with 0.
-fn size(a: &Arena, count: Term) -> Term {
-    match a.node(count) {
-        Node::Op(Op::Max, args) if a.constant(args[0]) == Some(0) => args[1],
-        Node::Op(Op::Max, args) if a.constant(args[1]) == Some(0) => args[0],
-        _ => count,
     }
 }
 
@@ -112,8 +103,8 @@ fn inside(s: &mut Shared<'_>, list: Vec<Merged>, count: Term, (size, symbol): (T
     out
 }
 
-/// Comparisons of a term in a tree, as those of `max(0, term)`: `term <= k` where `k` is not negative, and `term >= k`
-/// where it is above 0.
+/// Comparisons of a term in a tree, as those of `max(0, term)`. These are `term <= k` with `k >= 0`, and `term >= k` with
+/// `k > 0`.
 fn compared(a: &mut Arena, tree: &[Merged], term: Term, most: Term) -> Vec<(Term, Term)> {
     let (mut seen, mut found, mut list) = (FxHashSet::default(), Vec::new(), Vec::new());
     each_term(tree, &mut |t| made_by(a, Op::Ge, t, &mut seen, &mut found));

@@ -10,7 +10,7 @@ use warpline_sim::ir::gcd;
 
 use crate::symbolic::{Arena, Term};
 
-use super::intervals::{united, without};
+use super::intervals::{Interval, united, without};
 use super::tensor::{COLUMN, TENSOR};
 
 /// A part of an access: the object, the slot as a symbolic term, and the first and last byte in the slot.
@@ -51,9 +51,6 @@ const MOST_PLACES: usize = 64;
 pub(super) struct Regions {
     pub(super) list: Vec<Region>,
 }
-
-/// First byte of an interval, and one past its last.
-type Interval = (i64, i64);
 
 /// Bounds of an address: the first byte and one past the last; `None` if it has no bounds.
 fn bounds(a: &Arena, t: Term, length: u32) -> Option<(i64, i64)> {

@@ -218,12 +218,17 @@ fn is_zero_below(s: &mut Shared<'_>, sum: Term, count: Term) -> bool {
 
 /// The constant of a count that is a sum and this constant.
 fn added(a: &Arena, count: Term, sum: &[(Term, i64)]) -> Option<i64> {
-    let count = match a.node(count) {
-        Node::Op(Op::Max, args) => *args.iter().find(|x| a.constant(**x).is_none())?,
-        _ => count,
-    };
-    let (k, parts) = a.parts(count);
+    let (k, parts) = a.parts(size(a, count));
     (*parts == *sum).then_some(k)
+}
+
+/// A count without its maximum with 0.
+pub(super) fn size(a: &Arena, count: Term) -> Term {
+    match a.node(count) {
+        Node::Op(Op::Max, args) if a.constant(args[0]) == Some(0) => args[1],
+        Node::Op(Op::Max, args) if a.constant(args[1]) == Some(0) => args[0],
+        _ => count,
+    }
 }
 
 pub(super) fn counts(tree: &[Merged], list: &mut Vec<Term>) {

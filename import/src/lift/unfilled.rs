@@ -4,18 +4,15 @@
 //! bytes that are expected. A kernel may read them and not use the result, such as rows of a tile that a size cuts off. So
 //! they are no fault, and no proof either.
 
-use crate::symbolic::{Arena, Term};
+use crate::symbolic::Arena;
 
 use super::barriers::addresses;
-use super::intervals::{united, without};
+use super::intervals::{Interval, united, without};
 use super::merge::{Merged, each_op};
 use super::shapes::WIDEST;
 use super::shared::Shared;
 use super::sizes::Sizes;
 use super::tree::{Effect, Run, Touch};
-
-/// Bytes from the first to behind the last.
-type Interval = (i64, i64);
 
 /// Two boxes of copies to one place that differ by fewer bytes than this are one box: destinations are aligned to it.
 const ALIGNED: u32 = 128;
@@ -27,17 +24,6 @@ struct Accesses {
     stored: Vec<Run>,
     multiplied: Vec<(Run, usize)>,
     loaded: Vec<(Run, usize)>,
-}
-
-/// Forbids a proof of a kernel that copies by a tensor map without a fence behind the map's release.
-pub(super) fn maps_fenced(s: &mut Shared<'_>) {
-    let code = &s.entry.code;
-    if let Some((release, copy)) = super::map_fences::missing(code, s.flow) {
-        let (release, copy) = (code[release].line, code[copy].line);
-        s.leaves_open(format!(
-            "no `fence.proxy.tensormap::generic.acquire` is between the change of a tensor map at line {release} and the copy at line {copy}"
-        ));
-    }
 }
 
 /// Forbids a proof of a kernel in which a product reads bytes that nothing writes, or threads read such bytes right behind
@@ -102,8 +88,8 @@ fn intervals(a: &Arena, runs: &[Run], wide: bool) -> Option<Vec<Interval>> {
     let mut list = Vec::with_capacity(runs.len());
     for (t, n) in runs {
         let n = i64::from(n);
-        match places(a, t) {
-            Some(places) => list.extend(places.into_iter().map(|x| (x, x + n))),
+        match addresses(a, t) {
+            Some(all) => list.extend(all.into_iter().map(|x| (x, x + n))),
             None if !wide => {}
             None => {
                 let (low, high) = a.range(t);
@@ -112,10 +98,6 @@ fn intervals(a: &Arena, runs: &[Run], wide: bool) -> Option<Vec<Interval>> {
         }
     }
     Some(united(list))
-}
-
-fn places(a: &Arena, t: Term) -> Option<Vec<i64>> {
-    a.constant(t).map(|x| vec![x]).or_else(|| addresses(a, t))
 }
 
 /// Whether an interval of operands, which are in these runs, is of whole rows.
@@ -136,7 +118,7 @@ fn unwritten(
     let runs: Vec<Run> = reads.iter().map(|(r, _)| *r).collect();
     let mut open = without(intervals(a, &runs, false)?, written);
     let meets = |(t, n): Run, (from, to): Interval| {
-        places(a, t).is_some_and(|list| list.into_iter().any(|x| x < to && from < x + i64::from(n)))
+        addresses(a, t).is_some_and(|list| list.into_iter().any(|x| x < to && from < x + i64::from(n)))
     };
     open.retain(|i| counts(*i, &runs.iter().copied().filter(|r| meets(*r, *i)).collect::<Vec<_>>()));
     let first = *open.first()?;
@@ -149,7 +131,7 @@ fn other_box(s: &Shared<'_>, loads: &Sizes) -> Option<String> {
     let inst = |at: usize| s.entry.code.get(at);
     let mut boxes: Vec<(i64, u32, usize)> = Vec::new();
     for ((at, to, _), n) in loads.iter().filter(|((at, ..), _)| inst(*at).is_some_and(|i| i.has("tensor"))) {
-        boxes.extend(places(&s.arena, *to).unwrap_or_default().into_iter().map(|x| (x, *n, *at)));
+        boxes.extend(addresses(&s.arena, *to).unwrap_or_default().into_iter().map(|x| (x, *n, *at)));
     }
     boxes.sort_unstable();
     let differ = |p: &&[(i64, u32, usize)]| p[0].0 == p[1].0 && (1..ALIGNED).contains(&(p[1].1.wrapping_sub(p[0].1)));
