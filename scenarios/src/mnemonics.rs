@@ -3,12 +3,14 @@
 //! The table serves the parser's help and `warpline explain`. A name also stands for every longer name that continues
 //! it with a dot: `cp.async` covers `cp.async.ca.shared.global`, unless a longer row matches.
 
+use warpline_sim::ir::Dtype;
+
 /// An instruction of another language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mnemonic {
     /// Its name in that language.
     pub name: &'static str,
-    /// The language: `PTX`, `CUDA`, `HIP`, `Metal`, `AMD ISA`, `C++`.
+    /// The language: `PTX`, `SASS`, `CUDA`, `HIP`, `Metal`, `AMD ISA`, `C++`.
     pub of: &'static str,
     /// Its form in the kernel language; `None` where it is not supported.
     pub here: Option<&'static str>,
@@ -127,6 +129,26 @@ pub const MNEMONICS: &[Mnemonic] = &[
     no("PTX", "nanosleep", "a wait for a time proves nothing; wait for a barrier or a counter"),
     no("PTX", "bra", "control flow is `for`, `while` and `if`"),
     no("PTX", "mapa", "write the CTA behind the place: `full[i] @cta e`"),
+    is("SASS", "LDG", "ldg g -> r", ""),
+    is("SASS", "STG", "store r -> g", ""),
+    is("SASS", "LDGSTS", "cp g -> s", "one copy by the executing threads"),
+    is("SASS", "LDGDEPBAR", "commit cp", ""),
+    is("SASS", "DEPBAR", "wait cp <= n", ""),
+    is("SASS", "LDSM", "lds s -> r", "the layout of fragments is not modeled"),
+    is("SASS", "UTMALDG", "tma g -> s signals b", ""),
+    is("SASS", "UTMASTG", "tma.store s -> g", ""),
+    is("SASS", "HMMA", "mma a, b -> acc", ""),
+    is("SASS", "IMMA", "mma a, b -> acc", ""),
+    is("SASS", "HGMMA", "wgmma a, b -> acc", ""),
+    is("SASS", "WARPGROUP.ARRIVE", "wgmma.fence", ""),
+    is("SASS", "WARPGROUP.DEPBAR", "wait wgmma <= n", ""),
+    is("SASS", "UTCHMMA", "umma a, b -> acc", ""),
+    is("SASS", "SYNCS.PHASECHK", "wait b for p", "p is the absolute phase; `wait b parity e` has the raw bit"),
+    is("SASS", "SYNCS.ARRIVE", "arrive b", "or `arrive b expect bytes(x)`"),
+    is("SASS", "WARPSYNC", "warp.sync", ""),
+    is("SASS", "MUFU", "alu exp N", "the number of operations of all executing warps"),
+    is("SASS", "FFMA", "alu fma N", "the number of operations of all executing warps"),
+    is("SASS", "IMAD", "alu int N", "the number of operations of all executing warps"),
     is("CUDA", "__syncthreads", "barrier", ""),
     is("CUDA", "__syncwarp", "warp.sync", ""),
     no("CUDA", "__syncthreads_count", "votes at a barrier are not modeled; `barrier` is the barrier"),
@@ -186,6 +208,15 @@ pub const MNEMONICS: &[Mnemonic] = &[
     is("AMD ISA", "buffer_load", "ldg g -> r", "with `lds` it is `dma g -> s`"),
     is("AMD ISA", "buffer_load_dword", "ldg g -> r", "with `lds` it is `dma g -> s`"),
     is("AMD ISA", "buffer_load_dwordx4", "ldg g -> r", "with `lds` it is `dma g -> s`"),
+    is("AMD ISA", "global_load_lds", "dma g -> s", ""),
+    is("AMD ISA", "global_load", "ldg g -> r", ""),
+    is("AMD ISA", "global_store", "store r -> g", ""),
+    is("AMD ISA", "buffer_store", "store r -> g", ""),
+    is("AMD ISA", "ds_read", "lds s -> r", ""),
+    is("AMD ISA", "ds_load", "lds s -> r", ""),
+    is("AMD ISA", "ds_write", "sts r -> s", ""),
+    is("AMD ISA", "ds_store", "sts r -> s", ""),
+    is("AMD ISA", "v_wmma", "mma a, b -> acc", ""),
     is("AMD ISA", "global_load_lds_dword", "dma g -> s", ""),
     is("AMD ISA", "global_load_lds_dwordx4", "dma g -> s", ""),
     is("AMD ISA", "global_load_dwordx4", "ldg g -> r", ""),
@@ -212,19 +243,64 @@ pub const MNEMONICS: &[Mnemonic] = &[
     no("C++", "goto", "control flow is `for`, `while` and `if`"),
     no("C++", "switch", "write `if` and `else`"),
     no("C++", "do", "write `while`, with the first iteration before it where it always runs"),
+    is("C++", "exp", "alu exp N", "the number of operations of all executing warps"),
+    is("C++", "softmax", "alu exp N", "with `alu fma N` for maxima and sums; values of elements are not modeled"),
     is("C++", "int", "let x = e", "`var x = e` declares a variable that changes"),
     is("C++", "auto", "let x = e", "`var x = e` declares a variable that changes"),
     is("C++", "__shared__", "shared a[stages]: f16[64, 32]", "a declaration, before the first statement"),
 ];
 
-/// The row of a name: an exact match, or the row of its longest prefix before a dot.
+/// Names of element types in other languages, and the type of the same width here.
+const ELEMENT_TYPES: [(&str, Dtype); 27] = [
+    ("double", Dtype::F64),
+    ("float64", Dtype::F64),
+    ("i64", Dtype::F64),
+    ("u64", Dtype::F64),
+    ("float", Dtype::F32),
+    ("float32", Dtype::F32),
+    ("half", Dtype::F16),
+    ("float16", Dtype::F16),
+    ("fp16", Dtype::F16),
+    ("i16", Dtype::F16),
+    ("u16", Dtype::F16),
+    ("bfloat", Dtype::Bf16),
+    ("bfloat16", Dtype::Bf16),
+    ("e4m3", Dtype::Fp8),
+    ("e5m2", Dtype::Fp8),
+    ("float8", Dtype::Fp8),
+    ("f8", Dtype::Fp8),
+    ("int8", Dtype::I8),
+    ("s8", Dtype::I8),
+    ("u8", Dtype::I8),
+    ("e2m1", Dtype::Fp4),
+    ("i4", Dtype::Fp4),
+    ("int4", Dtype::Fp4),
+    ("int", Dtype::I32),
+    ("int32", Dtype::I32),
+    ("s32", Dtype::I32),
+    ("u32", Dtype::I32),
+];
+
+/// A sentence about the element type of another language: the type of its width here.
+pub(crate) fn element_type(name: &str) -> Option<String> {
+    let (_, dtype) = ELEMENT_TYPES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name))?;
+    Some(format!("`{name}` is written `{}` here, a type of {} bits", dtype.name(), dtype.bits()))
+}
+
+/// The row of a name: an exact match in either case, or the row of its longest prefix before a dot. Names of AMD's ISA
+/// have underscores in its place.
 pub fn mnemonic(name: &str) -> Option<&'static Mnemonic> {
-    let mut part = name.trim_end_matches("()");
+    let name = name.trim_end_matches("()");
+    prefix(name, '.', |_| true).or_else(|| prefix(name, '_', |m| m.of == "AMD ISA"))
+}
+
+fn prefix(name: &str, end: char, fits: impl Fn(&Mnemonic) -> bool) -> Option<&'static Mnemonic> {
+    let mut part = name;
     loop {
-        if let Some(found) = MNEMONICS.iter().find(|m| m.name == part) {
+        if let Some(found) = MNEMONICS.iter().find(|m| m.name.eq_ignore_ascii_case(part) && fits(m)) {
             return Some(found);
         }
-        part = &part[..part.rfind('.')?];
+        part = &part[..part.rfind(end)?];
     }
 }
 
@@ -253,15 +329,25 @@ mod tests {
         assert_eq!(here("cp.async.bulk.tensor.2d.shared"), Some("tma g -> s signals b"));
         assert_eq!(here("mbarrier.arrive.expect_tx.shared"), Some("arrive b expect bytes(x)"));
         assert_eq!(here("bar.sync"), Some("bar sync x (n)"));
+        assert_eq!(here("stg.e.128"), Some("store r -> g"));
+        assert_eq!(here("ds_read_b64_tr_b16"), Some("lds s -> r"));
+        assert_eq!(here("exit_loop"), None);
         assert_eq!(mnemonic("shfl.sync").map(|m| m.here), Some(None));
         assert_eq!(mnemonic("barier"), None);
         assert_eq!(mnemonic("cp"), None);
     }
 
     #[test]
+    fn element_types_of_other_languages_name_the_type_of_their_width() {
+        assert!(element_type("u32").is_some_and(|s| s.contains("`i32`")));
+        assert!(element_type("Half").is_some_and(|s| s.contains("`f16`")));
+        assert_eq!(element_type("f32x"), None);
+    }
+
+    #[test]
     fn names_are_listed_once_and_say_something() {
         for (i, m) in MNEMONICS.iter().enumerate() {
-            assert!(MNEMONICS[..i].iter().all(|other| other.name != m.name), "{} twice", m.name);
+            assert!(MNEMONICS[..i].iter().all(|other| !other.name.eq_ignore_ascii_case(m.name)), "{} twice", m.name);
             assert!(m.here.is_some() || !m.note.is_empty(), "{} says nothing", m.name);
         }
     }

@@ -8,7 +8,7 @@ use warpline_scenarios::{Beside, Claim, Expect, Inputs, Text};
 use warpline_sim::RunError;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::Fences;
-use warpline_sim::ir::{Program, Site};
+use warpline_sim::ir::{Class, Object, Program, Site};
 use warpline_sim::machine::Machine;
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Fidelity, Finding, Waiting};
@@ -280,10 +280,11 @@ impl Subject {
             RunError::Misplaced { message, site } => self.error_at(site, message, "this statement".into(), None),
             RunError::EmptyGrid { .. } => Error::with_help(error.to_string(), "set the sizes with `--set`"),
             RunError::Unsupported { message, site: None } => Error::new(message),
-            RunError::DoesNotFit { message, .. } => Error::with_help(
-                message,
-                "make the tiles or the stage count smaller with `--set`, or name another machine",
-            ),
+            RunError::DoesNotFit { message, limit } => {
+                let smaller = "make the tiles or the stage count smaller with `--set`, or name another machine";
+                let parts = if limit == "shared memory" { self.shared_parts() } else { String::new() };
+                Error::with_help(message, format!("{parts}{smaller}"))
+            }
             RunError::Missing(missing) => {
                 let help = format!(
                     "give it on the command line, `--set machine.{}=VALUE`, or in a machine file of your own",
@@ -292,6 +293,17 @@ impl Subject {
                 Error::with_help(missing.to_string(), help)
             }
         }
+    }
+
+    /// The bytes of each shared buffer, for a help: `a[4]` takes 65536 bytes.
+    fn shared_parts(&self) -> String {
+        let shared = self.program.objects.iter().filter(|o| o.class == Class::Shared && o.overlay.is_none());
+        let part = |o: &Object| {
+            let slots = if o.slots > 1 { format!("[{}]", o.slots) } else { String::new() };
+            format!("`{}{slots}` takes {} bytes", o.name, o.slot_bytes() * i64::from(o.slots))
+        };
+        let parts: Vec<String> = shared.map(part).collect();
+        if parts.is_empty() { String::new() } else { format!("{}; ", parts.join(", ")) }
     }
 
     /// Compares the machine with what the kernel needs.

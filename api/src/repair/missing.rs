@@ -3,9 +3,9 @@
 use warpline_sim::ir::{Instr, MbarId, Op, Place, Program, Queue};
 use warpline_verify::Violation;
 
-use super::Attempt;
+use super::{Attempt, freed, guards};
 
-/// Texts with one more statement, or without a statement that ends a role early; nearest to the fault first.
+/// Texts with one more statement or guard, or without a statement that ends a role early; nearest to the fault first.
 pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt> {
     let lines: Vec<&str> = text.lines().collect();
     let mut list: Vec<(u32, Attempt)> = Vec::new();
@@ -29,6 +29,8 @@ pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt
     for line in exits {
         add(line, format!("line {line}: `exit` left out"), without(&lines, line, "exit"));
     }
+    list.extend(freed::attempts(&lines, prog, x).into_iter().map(|(line, a)| (far(line), a)));
+    list.extend(guards::attempts(&lines, prog, x).into_iter().map(|(line, a)| (far(line), a)));
     list.sort_by_key(|(far, _)| *far);
     list.into_iter().map(|(_, attempt)| attempt).collect()
 }

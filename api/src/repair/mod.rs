@@ -10,6 +10,8 @@
 //! The verifier changes operations, and copies only statements that the kernel already has. A missing statement, such
 //! as the only `arrive full expect bytes(a)`, is created here.
 
+mod freed;
+mod guards;
 mod last;
 mod missing;
 mod several;

@@ -364,7 +364,8 @@ fn walked<'a>(
     for what in [
         "32-bit arithmetic on arguments does not overflow",
         "addresses in global memory are not followed: races there, and which tile a read finds, are not looked at",
-        "of registers, only those of `wgmma` are followed, and a `mov` of them is no use: that others have been loaded, and that bytes read were written, is not looked at",
+        "of registers, only those of `wgmma` are followed, and a `mov` of them is no use: that others have been loaded is not looked at",
+        "whole rows that products read and no copy brings are not used; of bytes that threads read, only those right behind a copy are compared with what is written",
         "`elect.sync` picks the first active lane, each time the same; the other lanes of a warp are in step",
         "PTX is what runs: the assembler keeps the order of synchronisation and of what it orders",
     ] {

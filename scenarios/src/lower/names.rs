@@ -99,9 +99,13 @@ impl Lower<'_> {
             .or_else(|| (!known.is_empty() && known.len() <= 8).then(|| format!("declared are: {}", known.join(", "))));
         let mut d = self.diag(span, format!("unknown name `{name}`"), format!("{wanted} was expected here"));
         d.help = help.or_else(|| {
+            let place = "declare it above this line, and before the first statement of the kernel";
             Some(match wanted {
                 ROLE => format!("declare it before the first statement of the kernel: `role {name} = warp 0`"),
-                _ => "declare it above this line, and before the first statement of the kernel".into(),
+                "a named barrier" => format!("{place}: `named {name}`"),
+                "an mbarrier" => format!("{place}, with its number of arrivals: `mbar {name} (1)`"),
+                "a counter" => format!("{place}: `global {name}: counter`"),
+                _ => place.into(),
             })
         });
         self.error(d);

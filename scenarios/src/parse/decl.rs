@@ -6,6 +6,7 @@ use warpline_sim::ir::{Class, Dtype, Waits};
 use super::{Mark, Parse, Parser};
 use crate::ast::{Axis, Decl, DeclKind, Ident, Kernel, Memory, Span, Type, TypeName, WarpSet};
 use crate::lex::Kind;
+use crate::mnemonics::element_type;
 use crate::suggest::did_you_mean;
 use crate::words::{DECLARATIONS, DTYPES};
 
@@ -289,9 +290,8 @@ impl Parser<'_> {
             format!("`{}` is not an element type", name.text),
             "an element type was expected here",
         );
-        diagnostic.help = Some(
-            did_you_mean(&name.text, names).unwrap_or_else(|| format!("the element types are {}", names.join(" "))),
-        );
+        let other = element_type(&name.text).or_else(|| did_you_mean(&name.text, names));
+        diagnostic.help = Some(other.unwrap_or_else(|| format!("the element types are {}", names.join(" "))));
         self.fail(diagnostic)
     }
 

@@ -130,7 +130,11 @@ pub fn supported(prog: &Program, m: &Machine) -> Result<(), RunError> {
     }
     for (wants, site) in &prog.needs {
         if age(wants).is_none() {
-            return Err(unsupported(format!("`needs {wants}` names no known machine line"), *site));
+            let message = format!(
+                "`needs {wants}` names no line of machines, such as `sm_90a`, `apple7` or `gfx942`; {} is {}",
+                m.name, m.arch
+            );
+            return Err(RunError::Misplaced { message, site: *site });
         }
         if !satisfies(&m.arch, wants) {
             let why = if wants.ends_with('a') { " (features with an `a` are of that one generation)" } else { "" };

@@ -17,6 +17,8 @@ const CDNA: &str = "cdna/num_stages_2";
 const CDNA_ROLES: &str = "cdna/producer_consumer";
 const METAL_ROLES: &str = "metal/triple_buffer";
 const METAL: &str = "metal/double_buffer";
+const METAL_AHEAD: &str = "metal/fused_dequant_hybrid";
+const PREFETCH: &str = "ampere/register_prefetch";
 const ROPE: &str = "mla/rope_fixed";
 const FUSED: &str = "mla/fused_kv_fixed";
 const DEEPGEMM: &str = "correct/deepgemm_sm90";
@@ -121,7 +123,7 @@ pub(super) const MBARRIERS: [Case; 50] = [
 ];
 
 /// Kernels of the other families: `cp.async`, `vmcnt`, Metal, and counters in global memory.
-pub(super) const OTHERS: [Case; 41] = [
+pub(super) const OTHERS: [Case; 45] = [
     // A missing wait.
     (AMPERE, "      wait cp <= stages - 2  // own copies of tile i\n", "", "+wait cp <= "),
     (
@@ -197,4 +199,10 @@ pub(super) const OTHERS: [Case; 41] = [
         "      if i == 1: warp 5: exit\n      barrier                // copies",
         "-exit",
     ),
+    // A prologue or a prefetch without its guard.
+    (AMPERE, "      if next < tiles: cp A", "      cp A", "+if next < tiles"),
+    (METAL_AHEAD, "0..min(ahead, tiles): load", "0..ahead: load", "+min(ahead, tiles)|+if j < tiles"),
+    (PREFETCH, "      if i + 1 < tiles: ldg A", "      ldg A", "+if i + 1 < tiles"),
+    // Tensor memory that is never freed.
+    (BLACKWELL, "  all:\n    barrier\n    warp 0: tmem.dealloc acc\n", "", "+warp 0: tmem.dealloc acc"),
 ];

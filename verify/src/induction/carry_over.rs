@@ -115,7 +115,7 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Resul
             Err(more) => failed.faults.extend(more.faults),
         }
     }
-    longer_periods(run, at, region, failed)
+    longer_periods(run, at, region, longest(run), failed)
 }
 
 /// Starts that are tried where longer runs have no more steps.
@@ -159,8 +159,15 @@ fn in_parts(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof
 /// Largest number of longer periods that are tried in turn.
 const ROUNDS: usize = 4;
 
-/// Searches for a period after which all decisions can recur, where the period of states does not suffice.
-fn longer_periods(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, mut failed: Failure) -> Result<Proof, Failure> {
+/// Searches for a period of at most `longest` steps after which all decisions can recur, where the period of states does
+/// not suffice.
+fn longer_periods(
+    run: &ClassRun<'_>,
+    at: AtTrips<'_>,
+    region: Region,
+    longest: i64,
+    mut failed: Failure,
+) -> Result<Proof, Failure> {
     let recurs = recurs(run, at).unwrap_or(1);
     let mut tried = 0;
     // A longer period can turn out to be too short for another remainder.
@@ -169,9 +176,9 @@ fn longer_periods(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, mut faile
             break;
         }
         // The least period after which all decisions can recur, according to their divisors.
-        let moduli = failed.moduli.iter().fold(1, |all, m| lcm(all, *m).min(longest(run) + 1));
+        let moduli = failed.moduli.iter().fold(1, |all, m| lcm(all, *m).min(longest + 1));
         let asked = lcm(recurs, moduli);
-        let Some((long, period)) = longer(run, failed.states, asked).filter(|_| asked != tried) else { break };
+        let Some((long, period)) = longer(run, failed.states, asked, longest).filter(|_| asked != tried) else { break };
         tried = asked;
         let Some((start, of)) = repeats(run, at, region.lo + long) else { break };
         let periods = [lcm(of, period)];
@@ -207,12 +214,15 @@ fn by_remainders(run: &ClassRun<'_>, at: AtTrips<'_>, most: i64, failed: &Failur
     from((start, &BEHIND_IN_PLANE), &[period], max, |p| carries(run, at, p, 1, Region::ALL)).ok()
 }
 
+/// Largest period of a line: each remainder of it is a pair of runs, and a plane has many lines.
+pub(crate) const LONGEST_OF_LINE: i64 = 96;
+
 /// [`period`], also with a period longer than that of the states. A plane has few such lines.
 pub(crate) fn period_of_line(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
     let found = near(run, at, Region::ALL, (&BEHIND_IN_PLANE, run.options.max_trips));
     let found = found.or_else(|failed| {
         let other = run.rotates || !failed.crossings.is_empty();
-        if other { Err(failed) } else { longer_periods(run, at, Region::ALL, failed) }
+        if other { Err(failed) } else { longer_periods(run, at, Region::ALL, LONGEST_OF_LINE, failed) }
     });
     found.map_err(|failed| failed.why)
 }
@@ -267,13 +277,13 @@ pub(crate) fn longest(run: &ClassRun<'_>) -> i64 {
 }
 
 /// A longer run and the period to search for in it. `states` is the period of states, if they recurred; `recurs` the
-/// period of decisions. `None` where this period was tried, or is too long.
-pub(crate) fn longer(run: &ClassRun<'_>, states: Option<i64>, recurs: i64) -> Option<(i64, i64)> {
+/// period of decisions. `None` where this period was tried, or is longer than `longest`.
+pub(crate) fn longer(run: &ClassRun<'_>, states: Option<i64>, recurs: i64, longest: i64) -> Option<(i64, i64)> {
     let last = LONG[LONG.len() - 1];
     let period = lcm(states.unwrap_or(1), recurs);
     let short = PERIODS * period < last;
     let tried = states.map_or(short, |states| short && (2 * states) % period == 0);
-    let asked = run.options.max_trips >= last && period <= longest(run);
+    let asked = run.options.max_trips >= last && period <= longest;
     (asked && !tried).then_some(((PERIODS * period).max(last), period))
 }
 

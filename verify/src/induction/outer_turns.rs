@@ -7,7 +7,7 @@ use warpline_sim::ir::{Program, lcm};
 
 use crate::cta::class_run::ClassRun;
 use crate::execution::canonical::CanonicalRun;
-use crate::induction::carry_over::{BEHIND_IN_PLANE, LONG, Proof, longer, longest};
+use crate::induction::carry_over::{BEHIND_IN_PLANE, LONG, LONGEST_OF_LINE, Proof, longer, longest};
 use crate::induction::common_prefix::{SharedPrefix, TurnLoop};
 use crate::induction::lockstep::Reached;
 use crate::induction::loop_counter::grown;
@@ -36,7 +36,7 @@ pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, Strin
                 return Some(found);
             }
         }
-        let (long, period) = longer(run, states, line.recurs()?)?;
+        let (long, period) = longer(run, states, line.recurs()?, LONGEST_OF_LINE)?;
         let (a, b) = (refine(&at(long)?), refine(&at(long - 1)?));
         let mut line = Line::of(run, at, (&a, &b))?;
         let (start, of) = line.repeats(long as usize / 2)?;
