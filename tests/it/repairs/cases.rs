@@ -211,6 +211,6 @@ pub(super) const OTHERS: [Case; 51] = [
     (SPECIALIZED, "mbarrier_init\n    barrier\n", "mbarrier_init\n", "+barrier"),
     // Another slot.
     (SPECIALIZED, "-> a[i % stages]", "-> a[(i + 1) % stages]", "+-> a[i % stages]"),
-    (CLUSTER, "signals full[i % stages]", "signals full[(i + 1) % stages]", "+signals full[i % stages]"),
+    (CLUSTER, "a[i % stages] signals full[i", "a[i % stages] signals full[(i + 1)", "+signals full[i % stages]"),
     (AMPERE, "lds a[i % stages]", "lds a[0]", "+lds a[i % stages]"),
 ];
