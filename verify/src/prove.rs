@@ -163,6 +163,7 @@ pub(crate) fn decide(
                     if let Stop::Undecided(why) = stop {
                         v.undecided = Some(why);
                     }
+                    short_launches(given, steps, (rules, budget), options, v)?;
                 }
             }
         }
@@ -307,6 +308,42 @@ pub(crate) fn every_class(
             Ok(true) => *v = Verdict { steps: v.steps, ..kept },
             Ok(false) => {}
             Err(_) => return every_cta(prog, (rules, budget), options, place, v),
+        }
+    }
+    Ok(())
+}
+
+/// Number of trip counts of [`short_launches`], the first that the kernel accepts.
+const SHORT_LAUNCHES: usize = 3;
+
+/// Runs few iterations of the main loop, with the given number of outer iterations, for every class, before any class is
+/// decided by induction. A fault of one CTA then needs no proof for the others. The error is this fault.
+fn short_launches(
+    given: &Program,
+    at: AtTrips<'_>,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+    v: &mut Verdict,
+) -> Result<(), Outcome> {
+    let same_grid = |n: i64| Some((n, at(n).filter(|prog| prog.grid == given.grid)?));
+    for (n, prog) in (0..=SHORT).filter_map(same_grid).take(SHORT_LAUNCHES) {
+        let mut cells = Cells::of(&prog);
+        while let Some(class) = cells.next() {
+            let run = ClassRun {
+                place: class.place.clone(),
+                ..ClassRun::of_cluster(&prog, rules, class.id, options, budget)
+            };
+            let seen = run.once(&prog);
+            if seen.fails() {
+                let place = Place { trips: Some(n), ..Place::default() };
+                v.classes.push(class.name.clone());
+                return take(v, &prog, &seen, place, &class.name);
+            }
+            v.steps += seen.steps;
+            // All classes are split in this way when they are decided.
+            if cells.split(&class).is_err() {
+                return Ok(());
+            }
         }
     }
     Ok(())

@@ -309,6 +309,8 @@ fn every_turn(
     if let Some(lengths) = run.lengths {
         return jobs_of_any_length(run, (at, jobs), (class, lengths), v);
     }
+    // The search for an induction costs much, and the class is split anyway.
+    run.is_one()?;
     let found = match nested_loops::find(run, at) {
         Ok(found) => found,
         Err(why) => {
