@@ -8,6 +8,7 @@ use crate::budget::Budget;
 use crate::cta::cells::{self, Cells, Class};
 use crate::cta::class::{evenly, every_trip};
 use crate::cta::class_run::ClassRun;
+use crate::cta::shared_jobs;
 use crate::execution::canonical::{RunEnd, RunResult};
 use crate::{
     AtTrips, Options, Outcome, VariedLoops, Verdict, Violation, certificate, execution::adversarial, limits, registers,
@@ -166,6 +167,18 @@ pub(crate) fn decide(
                     short_launches(given, steps, (rules, budget), options, v)?;
                 }
             }
+        }
+        if let (Some(steps), None, None, Some(class)) = (at.steps, at.turns, at.sequential, Cells::of(given).next())
+            && at.lengths.is_none()
+        {
+            let kept = v.clone();
+            let run = ClassRun { longer_periods: false, ..of(&class) };
+            if shared_jobs::decide(&run, steps, &class.name, v).is_ok() {
+                v.classes.push(class.name.clone());
+                classes.push(class);
+                return Ok(Reach::All);
+            }
+            *v = Verdict { steps: v.steps, ..kept };
         }
         while let Some(class) = cells.next() {
             let kept = v.clone();

@@ -284,7 +284,11 @@ fn in_other_orders<T, E>(run: &ClassRun<'_>, find: impl Fn(&ClassRun<'_>) -> Res
 }
 
 /// The period, its start, and the order of runs that shows it; or the reason why the first order shows none.
-fn in_some_order(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry_over::Proof, Landing), Failure> {
+pub(super) fn in_some_order(
+    run: &ClassRun<'_>,
+    at: AtTrips<'_>,
+    region: Region,
+) -> Result<(carry_over::Proof, Landing), Failure> {
     let find = |run: &ClassRun<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
     // In another order, a comparison may also change its result elsewhere.
     find(run).or_else(|failed| {
@@ -335,7 +339,7 @@ fn every_turn(
 }
 
 /// Decides numbers of jobs that are no multiple of the grid, once all multiples are decided. Returns what is left out.
-fn uneven(
+pub(super) fn uneven(
     run: &ClassRun<'_>,
     (at, jobs): (AtTurns<'_>, Option<AtTurns<'_>>),
     v: &mut Verdict,
