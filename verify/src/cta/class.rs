@@ -347,6 +347,11 @@ pub(super) fn uneven(
     let Some((a, b)) = row_classes::two_turns(at) else {
         return Ok(Ok(Some("no two launches show how CTAs share out jobs".into())));
     };
+    if run.given.grid.len() > 1 && !uneven_jobs::even_extents(&a, &b) {
+        let why = "an extent of a matrix compares the number of jobs, and numbers that are no multiple of the grid are not \
+                   decided";
+        return Ok(Ok(Some(why.into())));
+    }
     if let Err(line) = row_classes::alike(&a, &b) {
         jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, v))?;
         if jobs.is_none() || !uneven_jobs::only_end_loops(run, &a, &b) {

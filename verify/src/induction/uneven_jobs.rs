@@ -42,6 +42,15 @@ pub(crate) fn only_end_loops(run: &ClassRun<'_>, prog: &Program, next: &Program)
         && !prog.code.iter().enumerate().any(other)
 }
 
+/// Whether no extent of a matrix treats numbers of jobs between two multiples of the grid in a way of their own, such as
+/// `jobs == 61 ? jobs - 1 : jobs`. An extent is built from sums, products with constants, quotients and minima.
+pub(crate) fn even_extents(prog: &Program, next: &Program) -> bool {
+    let pairs = prog.symbols.iter().zip(&next.symbols).enumerate();
+    let jobs = pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id as ParamId).collect();
+    let of = Text { prog, jobs };
+    prog.forms.extents.iter().flatten().flatten().all(|e| of.even(e))
+}
+
 /// Whether an expression is the launch index of the cluster.
 pub(crate) fn is_launch_index(prog: &Program, e: &Expr) -> bool {
     let Program { grid, cluster, .. } = prog;
@@ -70,6 +79,26 @@ impl Text<'_> {
             }
         });
         reads
+    }
+
+    /// Whether an expression has no comparison, remainder or product of the number of jobs.
+    fn even(&self, e: &Expr) -> bool {
+        if !self.reads(e) {
+            return true;
+        }
+        match e {
+            Expr::Param(p) => self.prog.symbols[*p as usize].definition.as_ref().is_none_or(|e| self.even(e)),
+            Expr::Binary(op, pair) => {
+                let (a, b) = (&pair.0, &pair.1);
+                match op {
+                    Binary::Add | Binary::Sub | Binary::Min | Binary::Max => self.even(a) && self.even(b),
+                    Binary::Mul => self.even(a) && self.even(b) && !(self.reads(a) && self.reads(b)),
+                    Binary::Div | Binary::CeilDiv => self.even(a) && !self.reads(b),
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
     }
 
     /// Whether a loop is `for job in cta.id..jobs step grid.size`: each job is one CTA's, and the launch index of the CTA
