@@ -348,7 +348,7 @@ pub(super) fn uneven(
         return Ok(Ok(Some("no two launches show how CTAs share out jobs".into())));
     };
     if run.given.grid.len() > 1 && !uneven_jobs::even_extents(&a, &b) {
-        let why = "an extent of a matrix compares the number of jobs, and numbers that are no multiple of the grid are not \
+        let why = "an extent of a matrix is no simple function of the number of jobs, and numbers that are no multiple of the grid are not \
                    decided";
         return Ok(Ok(Some(why.into())));
     }
