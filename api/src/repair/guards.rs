@@ -92,7 +92,7 @@ mod tests {
     fn heads_and_indices_are_read_from_the_text() {
         assert_eq!(indices("cp K[i + 2, 0] -> k[(i + 2) % 3]"), ["i + 2"]);
         assert_eq!(indices("store r -> C[cta.m, cta.n]"), ["cta.m", "cta.n"]);
-        let head = Head::of("    for i in cta.id..tiles step 2:  // all").unwrap();
+        let head = Head::of("    for i in cta.id..tiles step 2:  // all").expect("a loop");
         assert_eq!((head.depth, head.to), (4, "tiles"));
         assert!(head.holds(&["    for i in a..b:", "      x", "", "      y"], 1, 4));
         assert!(!head.holds(&["    for i in a..b:", "      x", "    z", "      y"], 1, 4));
