@@ -11,7 +11,7 @@ use warpline_sim::ir::Program;
 use warpline_verify::Violation;
 
 use super::Attempt;
-use super::missing::replaced;
+use super::missing::{closing, indent, replaced};
 
 /// Texts in which the accesses of a fault outside a matrix happen only below the end of a loop of the kernel.
 pub(super) fn attempts(lines: &[&str], prog: &Program, x: &Violation) -> Vec<(u32, Attempt)> {
@@ -58,8 +58,8 @@ pub(super) fn attempts(lines: &[&str], prog: &Program, x: &Violation) -> Vec<(u3
 
 /// The expressions by which a statement names a block of its first place.
 fn indices(statement: &str) -> Vec<&str> {
-    let inside = statement.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    let list = inside.map_or("", |(inside, _)| inside);
+    let place = statement.find('[').and_then(|open| Some(&statement[open + 1..closing(statement, open)? - 1]));
+    let list = place.unwrap_or("");
     list.split(',').map(str::trim).filter(|e| e.parse::<i64>().is_err() && !e.is_empty()).collect()
 }
 
@@ -74,13 +74,13 @@ impl Head<'_> {
         let text = line.trim_start();
         let (range, _) = text.strip_prefix("for ")?.split_once(" in ")?.1.split_once(':')?;
         let to = range.split_once("..")?.1.split(" step ").next()?;
-        Some(Head { depth: line.len() - text.len(), to: to.trim() })
+        Some(Head { depth: indent(line), to: to.trim() })
     }
 
     /// Whether the loop that begins at one line goes on to another.
     fn holds(&self, lines: &[&str], from: u32, to: u32) -> bool {
         let body = &lines[from as usize..to as usize];
-        body.iter().filter(|l| !l.trim().is_empty()).all(|l| l.len() - l.trim_start().len() > self.depth)
+        body.iter().filter(|l| !l.trim().is_empty()).all(|l| indent(l) > self.depth)
     }
 }
 

@@ -8,7 +8,7 @@ use warpline_sim::ir::Program;
 use warpline_verify::Violation;
 
 use super::Attempt;
-use super::missing::{closing, lines_of, near, replaced};
+use super::missing::{closing, distance, lines_of, replaced};
 
 /// Largest number of lines between a changed statement and the fault.
 const REACH: u32 = 12;
@@ -17,8 +17,7 @@ const REACH: u32 = 12;
 /// replaces comes first, and then the statement nearest to the fault.
 pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt> {
     let lines: Vec<&str> = text.lines().collect();
-    let near = near(x);
-    let far = |line: u32| near.iter().map(|l| l.abs_diff(line)).min().unwrap_or(0);
+    let far = distance(x);
     let statements = lines_of(prog, |_| true);
     let all: Vec<&str> = statements
         .iter()

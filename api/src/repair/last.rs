@@ -11,7 +11,7 @@ use warpline_sim::report::FindingKind;
 use warpline_verify::Violation;
 
 use super::Attempt;
-use super::missing::{before, lines_of, near, replaced, wait_statements};
+use super::missing::{before, distance, indent, inserted, lines_of, replaced, wait_statements};
 
 /// Lines between a wait that is tried and the fault, at most.
 const REACH: u32 = 6;
@@ -19,8 +19,7 @@ const REACH: u32 = 6;
 /// Texts with one more statement, or with another memory order; nearest to the fault first.
 pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt> {
     let lines: Vec<&str> = text.lines().collect();
-    let near = near(x);
-    let far = |line: u32| near.iter().map(|l| l.abs_diff(line)).min().unwrap_or(0);
+    let far = distance(x);
     let races = [FindingKind::Raw, FindingKind::War, FindingKind::Waw, FindingKind::Stale];
     let mut list: Vec<(u32, Attempt)> = Vec::new();
     list.extend(orders(&lines, prog).into_iter().map(|(line, a)| (far(line), a)));
@@ -35,7 +34,6 @@ pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt
 
 /// A barrier, in these words, on a line of its own behind each block, at each depth that ends there.
 pub(super) fn barriers(lines: &[&str], word: &str) -> Vec<(u32, Attempt)> {
-    let indent = |line: &str| line.len() - line.trim_start().len();
     let code = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
     let mut list = Vec::new();
     let mut depths: Vec<usize> = Vec::new();
@@ -48,8 +46,7 @@ pub(super) fn barriers(lines: &[&str], word: &str) -> Vec<(u32, Attempt)> {
         let nested = line.split("//").next().is_some_and(|l| l.trim_end().contains(": "));
         for depth in depths.iter().filter(|d| next <= **d && (**d < own || nested)) {
             let new = format!("{}{word}", " ".repeat(*depth));
-            let all = lines[..=i].iter().copied().chain([new.as_str()]).chain(lines[i + 1..].iter().copied());
-            let text = all.collect::<Vec<_>>().join("\n") + "\n";
+            let text = inserted(lines, i + 1, &new);
             let words = format!("behind the block that ends at line {}: `{word}`", i + 1);
             list.push((i as u32 + 1, Attempt { words, text }));
         }

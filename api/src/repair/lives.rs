@@ -7,7 +7,7 @@ use warpline_verify::Violation;
 
 use super::Attempt;
 use super::last::barriers;
-use super::missing::{lines_of, replaced};
+use super::missing::{indent, inserted, lines_of, replaced};
 
 /// Texts in which every mbarrier has its `init`, or a barrier stands behind it.
 pub(super) fn initialized(lines: &[&str], prog: &Program, x: &Violation) -> Vec<(u32, Attempt)> {
@@ -45,9 +45,7 @@ pub(super) fn freed_behind(lines: &[&str], prog: &Program, x: &Violation) -> Vec
     let ahead = |(line, _): (u32, String)| {
         let at = line as usize - 1;
         let old = lines.get(at)?;
-        let new = format!("{}{barrier}", &old[..old.len() - old.trim_start().len()]);
-        let all = lines[..at].iter().copied().chain([new.as_str()]).chain(lines[at..].iter().copied());
-        let text = all.collect::<Vec<_>>().join("\n") + "\n";
+        let text = inserted(lines, at, &format!("{}{barrier}", " ".repeat(indent(old))));
         Some((line, Attempt { words: format!("on a line before line {line}: `{barrier}`"), text }))
     };
     lines_of(prog, |op| matches!(op, Op::TmemDealloc { .. })).into_iter().filter_map(ahead).collect()
@@ -79,10 +77,9 @@ fn executing<'a>(lines: &[&'a str], line: u32, before: &'a str) -> &'a str {
     if before.ends_with(':') {
         return before;
     }
-    let depth = |text: &str| text.len() - text.trim_start().len();
     let (above, own) = lines.split_at(line as usize - 1);
-    let inner = own.first().map_or(0, |text| depth(text));
-    let head = above.iter().rev().find(|text| !text.trim().is_empty() && depth(text) < inner);
+    let inner = own.first().map_or(0, |text| indent(text));
+    let head = above.iter().rev().find(|text| !text.trim().is_empty() && indent(text) < inner);
     head.map_or("all:", |text| text.trim()).split_inclusive(':').next().unwrap_or("all:")
 }
 

@@ -9,8 +9,7 @@ use super::{Attempt, guards, lives};
 pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt> {
     let lines: Vec<&str> = text.lines().collect();
     let mut list: Vec<(u32, Attempt)> = Vec::new();
-    let near = near(x);
-    let far = |line: u32| near.iter().map(|l| l.abs_diff(line)).min().unwrap_or(0);
+    let far = distance(x);
     let mut add = |line: u32, words: String, text: Option<String>| {
         if let Some(text) = text {
             list.push((far(line), Attempt { words, text }));
@@ -37,10 +36,22 @@ pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt
     list.into_iter().map(|(_, attempt)| attempt).collect()
 }
 
-/// The lines of a fault, and of the statements that wait for ever.
-pub(super) fn near(x: &Violation) -> Vec<u32> {
+/// How many lines a line is from the fault, or from a statement that waits for ever.
+pub(super) fn distance(x: &Violation) -> impl Fn(u32) -> u32 {
     let sites = x.findings.iter().map(|f| f.site).chain(x.hang.iter().map(|w| w.site));
-    sites.filter_map(|s| x.sites.get(s as usize)).map(|s| s.line).collect()
+    let near: Vec<u32> = sites.filter_map(|s| x.sites.get(s as usize)).map(|s| s.line).collect();
+    move |line| near.iter().map(|l| l.abs_diff(line)).min().unwrap_or(0)
+}
+
+/// The width of the white space at the start of a line.
+pub(super) fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// The text with one more line ahead of the line with this index.
+pub(super) fn inserted(lines: &[&str], at: usize, new: &str) -> String {
+    let all = lines[..at].iter().copied().chain([new]).chain(lines[at..].iter().copied());
+    all.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 type Add<'a> = dyn FnMut(u32, String, Option<String>) + 'a;

@@ -93,7 +93,7 @@ fn one_change(
     values: &[Value],
     steps: &mut TrialSteps,
 ) -> (RepairReport, Option<Repair>) {
-    if let Some((suggested, repair)) = add_missing(subject, broken, x, steps) {
+    if let Some((suggested, repair)) = by_text(subject, (x, broken), missing::attempts, steps) {
         return (suggested, Some(repair));
     }
     let kernels = (subject.symbolic(), broken);
@@ -101,8 +101,8 @@ fn one_change(
     if suggested.found.is_some() {
         return (suggested, None);
     }
-    let found = last(subject, broken, x, steps).or_else(|| other_slot(subject, broken, x, steps));
-    match found {
+    let last = [last::attempts, indices::attempts];
+    match last.into_iter().find_map(|attempts| by_text(subject, (x, broken), attempts, steps)) {
         Some((found, repair)) => (RepairReport { tried: suggested.tried + found.tried, ..found }, Some(repair)),
         None => (suggested, None),
     }
@@ -113,29 +113,17 @@ fn admitted(subject: &Subject, p: &Program) -> bool {
     warpline_sim::engine::admit(p, &subject.machine).is_ok()
 }
 
-/// A statement that the kernel does not have, if adding it repairs the fault.
-fn add_missing(
+/// Texts to try for a fault, in their order.
+type Attempts = fn(&str, &Program, &Violation) -> Vec<Attempt>;
+
+/// The first of these texts that repairs the fault.
+fn by_text(
     subject: &Subject,
-    broken: &Program,
-    x: &Violation,
+    (x, broken): Fault<'_>,
+    attempts: Attempts,
     steps: &mut TrialSteps,
 ) -> Option<(RepairReport, Repair)> {
-    first_that_holds(subject, missing::attempts(kernel_text(subject)?, broken, x), steps)
-}
-
-/// A statement or a memory order that is tried after the verifier's changes.
-fn last(subject: &Subject, broken: &Program, x: &Violation, steps: &mut TrialSteps) -> Option<(RepairReport, Repair)> {
-    first_that_holds(subject, last::attempts(kernel_text(subject)?, broken, x), steps)
-}
-
-/// Another index of a slot near the fault.
-fn other_slot(
-    subject: &Subject,
-    broken: &Program,
-    x: &Violation,
-    steps: &mut TrialSteps,
-) -> Option<(RepairReport, Repair)> {
-    first_that_holds(subject, indices::attempts(kernel_text(subject)?, broken, x), steps)
+    first_that_holds(subject, attempts(kernel_text(subject)?, broken, x), steps)
 }
 
 /// The text that a repair may change; `None` for a compiled kernel.

@@ -1,7 +1,7 @@
 //! Kernels whose only varied loop distributes jobs among CTAs: `for row in cta.id..rows step grid.size`.
 //!
 //! A launch of t jobs for each CTA is one kernel for all CTAs of the grid. So one induction over t decides all launches
-//! whose number of jobs is a multiple of the grid, and other numbers follow as they do for a loop around a main loop.
+//! whose number of jobs is a multiple of the grid. Other numbers follow as for a loop around a main loop.
 //! An induction over the number of jobs itself needs a class for each CTA, and a period of whole rounds of the grid.
 
 use rayon::prelude::*;

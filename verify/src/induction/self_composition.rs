@@ -116,8 +116,8 @@ pub(crate) fn recurs(shorter: Job<'_>, job: Job<'_>, most: i64) -> Option<i64> {
     Some(lcm(steps, by_index) * step)
 }
 
-/// The number of trip counts in which the finest growing loop makes one more iteration: 8 for a loop over rows in steps of
-/// a grid of 8 CTAs.
+/// The number of trip counts in which the finest growing loop makes one more iteration. A loop over rows in steps of 8 CTAs
+/// has 8.
 pub(crate) fn unit(shorter: Job<'_>, job: Job<'_>) -> Option<i64> {
     marks(shorter, job, |_, _| Some(())).map(|marks| marks.step)
 }
