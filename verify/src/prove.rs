@@ -8,6 +8,7 @@ use crate::budget::Budget;
 use crate::cta::cells::{self, Cells, Class};
 use crate::cta::class::{evenly, every_trip};
 use crate::cta::class_run::ClassRun;
+use crate::cta::shared_jobs;
 use crate::execution::canonical::{RunEnd, RunResult};
 use crate::{
     AtTrips, Options, Outcome, VariedLoops, Verdict, Violation, certificate, execution::adversarial, limits, registers,
@@ -163,8 +164,21 @@ pub(crate) fn decide(
                     if let Stop::Undecided(why) = stop {
                         v.undecided = Some(why);
                     }
+                    short_launches(given, steps, (rules, budget), options, v)?;
                 }
             }
+        }
+        if let (Some(steps), None, None, Some(class)) = (at.steps, at.turns, at.sequential, Cells::of(given).next())
+            && at.lengths.is_none()
+        {
+            let kept = v.clone();
+            let run = ClassRun { longer_periods: false, ..of(&class) };
+            if shared_jobs::decide(&run, steps, &class.name, v).is_ok() {
+                v.classes.push(class.name.clone());
+                classes.push(class);
+                return Ok(Reach::All);
+            }
+            *v = Verdict { steps: v.steps, ..kept };
         }
         while let Some(class) = cells.next() {
             let kept = v.clone();
@@ -307,6 +321,42 @@ pub(crate) fn every_class(
             Ok(true) => *v = Verdict { steps: v.steps, ..kept },
             Ok(false) => {}
             Err(_) => return every_cta(prog, (rules, budget), options, place, v),
+        }
+    }
+    Ok(())
+}
+
+/// Number of trip counts of [`short_launches`], the first that the kernel accepts.
+const SHORT_LAUNCHES: usize = 3;
+
+/// Runs few iterations of the main loop, with the given number of outer iterations, for every class, before any class is
+/// decided by induction. A fault of one CTA then needs no proof for the others. The error is this fault.
+fn short_launches(
+    given: &Program,
+    at: AtTrips<'_>,
+    (rules, budget): (Rules, &Budget),
+    options: Options,
+    v: &mut Verdict,
+) -> Result<(), Outcome> {
+    let same_grid = |n: i64| Some((n, at(n).filter(|prog| prog.grid == given.grid)?));
+    for (n, prog) in (0..=SHORT).filter_map(same_grid).take(SHORT_LAUNCHES) {
+        let mut cells = Cells::of(&prog);
+        while let Some(class) = cells.next() {
+            let run = ClassRun {
+                place: class.place.clone(),
+                ..ClassRun::of_cluster(&prog, rules, class.id, options, budget)
+            };
+            let seen = run.once(&prog);
+            if seen.fails() {
+                let place = Place { trips: Some(n), ..Place::default() };
+                v.classes.push(class.name.clone());
+                return take(v, &prog, &seen, place, &class.name);
+            }
+            v.steps += seen.steps;
+            // All classes are split in this way when they are decided.
+            if cells.split(&class).is_err() {
+                return Ok(());
+            }
         }
     }
     Ok(())

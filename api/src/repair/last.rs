@@ -25,7 +25,7 @@ pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt
     let mut list: Vec<(u32, Attempt)> = Vec::new();
     list.extend(orders(&lines, prog).into_iter().map(|(line, a)| (far(line), a)));
     if x.findings.iter().any(|f| races.contains(&f.kind)) {
-        list.extend(barriers(&lines).into_iter().map(|(line, a)| (far(line), a)));
+        list.extend(barriers(&lines, "barrier").into_iter().map(|(line, a)| (far(line), a)));
         let waits = (0..prog.mbars.len()).flat_map(|bar| waits(&lines, prog, bar as MbarId));
         list.extend(waits.map(|(line, a)| (far(line), a)).filter(|(far, _)| *far <= REACH));
     }
@@ -33,8 +33,8 @@ pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt
     list.into_iter().map(|(_, attempt)| attempt).collect()
 }
 
-/// `barrier` on a line of its own behind each block, at each depth that ends there.
-fn barriers(lines: &[&str]) -> Vec<(u32, Attempt)> {
+/// A barrier, in these words, on a line of its own behind each block, at each depth that ends there.
+pub(super) fn barriers(lines: &[&str], word: &str) -> Vec<(u32, Attempt)> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let code = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
     let mut list = Vec::new();
@@ -47,10 +47,10 @@ fn barriers(lines: &[&str]) -> Vec<(u32, Attempt)> {
         // A head with its statement on the same line ends its block there.
         let nested = line.split("//").next().is_some_and(|l| l.trim_end().contains(": "));
         for depth in depths.iter().filter(|d| next <= **d && (**d < own || nested)) {
-            let new = format!("{}barrier", " ".repeat(*depth));
+            let new = format!("{}{word}", " ".repeat(*depth));
             let all = lines[..=i].iter().copied().chain([new.as_str()]).chain(lines[i + 1..].iter().copied());
             let text = all.collect::<Vec<_>>().join("\n") + "\n";
-            let words = format!("behind the block that ends at line {}: `barrier`", i + 1);
+            let words = format!("behind the block that ends at line {}: `{word}`", i + 1);
             list.push((i as u32 + 1, Attempt { words, text }));
         }
     }
@@ -120,7 +120,7 @@ mod tests {
     fn barriers_go_behind_the_blocks_of_roles() {
         let text = "k:\n  for i in 0..4:\n    a:\n      x\n    b: y  // there\n  z";
         let lines: Vec<&str> = text.lines().collect();
-        let at: Vec<_> = barriers(&lines)
+        let at: Vec<_> = barriers(&lines, "barrier")
             .into_iter()
             .map(|(line, a)| {
                 let new = a.text.lines().nth(line as usize).unwrap_or_default().to_string();

@@ -3,7 +3,7 @@
 use warpline_sim::ir::{Instr, MbarId, Op, Place, Program, Queue};
 use warpline_verify::Violation;
 
-use super::{Attempt, freed, guards};
+use super::{Attempt, guards, lives};
 
 /// Texts with one more statement or guard, or without a statement that ends a role early; nearest to the fault first.
 pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt> {
@@ -29,7 +29,9 @@ pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt
     for line in exits {
         add(line, format!("line {line}: `exit` left out"), without(&lines, line, "exit"));
     }
-    list.extend(freed::attempts(&lines, prog, x).into_iter().map(|(line, a)| (far(line), a)));
+    list.extend(lives::initialized(&lines, prog, x).into_iter().map(|(line, a)| (far(line), a)));
+    list.extend(lives::freed_behind(&lines, prog, x).into_iter().map(|(line, a)| (far(line), a)));
+    list.extend(lives::freed(&lines, prog, x).into_iter().map(|(line, a)| (far(line), a)));
     list.extend(guards::attempts(&lines, prog, x).into_iter().map(|(line, a)| (far(line), a)));
     list.sort_by_key(|(far, _)| *far);
     list.into_iter().map(|(_, attempt)| attempt).collect()
@@ -99,7 +101,7 @@ fn split_bar(arrival: &str) -> (&str, &str) {
 }
 
 /// The position after the bracket that closes the one at `open`.
-fn closing(text: &str, open: usize) -> Option<usize> {
+pub(super) fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0;
     for (i, c) in text[open..].char_indices() {
         match c {

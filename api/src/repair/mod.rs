@@ -1,18 +1,21 @@
 //! Repairs as text: the change that the verifier found, written into the kernel, compiled and verified again.
 //!
 //! ```text
-//!   fault ─▶ statements that are missing altogether (missing)  ─┐
+//!   fault ─▶ statements that are missing altogether (missing,  ─┐
+//!      │     lives, guards)                                     │
 //!      ├───▶ the verifier's smallest change (spelled)          ─┼─▶ new text ─ compile, verify ─▶ Repair
 //!      ├───▶ barriers, memory orders and waits (last)          ─┤
+//!      ├───▶ another index of a slot (indices)                 ─┤
 //!      └───▶ several changes (verifier, several)               ─┘
 //! ```
 //!
 //! The verifier changes operations, and copies only statements that the kernel already has. A missing statement, such
 //! as the only `arrive full expect bytes(a)`, is created here.
 
-mod freed;
 mod guards;
+mod indices;
 mod last;
+mod lives;
 mod missing;
 mod several;
 mod spelled;
@@ -98,8 +101,9 @@ fn one_change(
     if suggested.found.is_some() {
         return (suggested, None);
     }
-    match last(subject, broken, x, steps) {
-        Some((last, repair)) => (RepairReport { tried: suggested.tried + last.tried, ..last }, Some(repair)),
+    let found = last(subject, broken, x, steps).or_else(|| other_slot(subject, broken, x, steps));
+    match found {
+        Some((found, repair)) => (RepairReport { tried: suggested.tried + found.tried, ..found }, Some(repair)),
         None => (suggested, None),
     }
 }
@@ -122,6 +126,16 @@ fn add_missing(
 /// A statement or a memory order that is tried after the verifier's changes.
 fn last(subject: &Subject, broken: &Program, x: &Violation, steps: &mut TrialSteps) -> Option<(RepairReport, Repair)> {
     first_that_holds(subject, last::attempts(kernel_text(subject)?, broken, x), steps)
+}
+
+/// Another index of a slot near the fault.
+fn other_slot(
+    subject: &Subject,
+    broken: &Program,
+    x: &Violation,
+    steps: &mut TrialSteps,
+) -> Option<(RepairReport, Repair)> {
+    first_that_holds(subject, indices::attempts(kernel_text(subject)?, broken, x), steps)
 }
 
 /// The text that a repair may change; `None` for a compiled kernel.

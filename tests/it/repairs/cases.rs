@@ -123,7 +123,7 @@ pub(super) const MBARRIERS: [Case; 50] = [
 ];
 
 /// Kernels of the other families: `cp.async`, `vmcnt`, Metal, and counters in global memory.
-pub(super) const OTHERS: [Case; 45] = [
+pub(super) const OTHERS: [Case; 51] = [
     // A missing wait.
     (AMPERE, "      wait cp <= stages - 2  // own copies of tile i\n", "", "+wait cp <= "),
     (
@@ -205,4 +205,12 @@ pub(super) const OTHERS: [Case; 45] = [
     (PREFETCH, "      if i + 1 < tiles: ldg A", "      ldg A", "+if i + 1 < tiles"),
     // Tensor memory that is never freed.
     (BLACKWELL, "  all:\n    barrier\n    warp 0: tmem.dealloc acc\n", "", "+warp 0: tmem.dealloc acc"),
+    (BLACKWELL, "    barrier\n    warp 0: tmem.dealloc", "    warp 0: tmem.dealloc", "+barrier"),
+    // An mbarrier without `init`, and no barrier behind it.
+    (SPECIALIZED, "init full, empty", "init full", "+init full, empty"),
+    (SPECIALIZED, "mbarrier_init\n    barrier\n", "mbarrier_init\n", "+barrier"),
+    // Another slot.
+    (SPECIALIZED, "-> a[i % stages]", "-> a[(i + 1) % stages]", "+-> a[i % stages]"),
+    (CLUSTER, "a[i % stages] signals full[i", "a[i % stages] signals full[(i + 1)", "+signals full[i % stages]"),
+    (AMPERE, "lds a[i % stages]", "lds a[0]", "+lds a[i % stages]"),
 ];

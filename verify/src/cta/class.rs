@@ -284,7 +284,11 @@ fn in_other_orders<T, E>(run: &ClassRun<'_>, find: impl Fn(&ClassRun<'_>) -> Res
 }
 
 /// The period, its start, and the order of runs that shows it; or the reason why the first order shows none.
-fn in_some_order(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<(carry_over::Proof, Landing), Failure> {
+pub(super) fn in_some_order(
+    run: &ClassRun<'_>,
+    at: AtTrips<'_>,
+    region: Region,
+) -> Result<(carry_over::Proof, Landing), Failure> {
     let find = |run: &ClassRun<'_>| carry_over::find(run, at, region).map(|proof| (proof, run.landing));
     // In another order, a comparison may also change its result elsewhere.
     find(run).or_else(|failed| {
@@ -309,6 +313,8 @@ fn every_turn(
     if let Some(lengths) = run.lengths {
         return jobs_of_any_length(run, (at, jobs), (class, lengths), v);
     }
+    // The search for an induction costs much, and the class is split anyway.
+    run.is_one()?;
     let found = match nested_loops::find(run, at) {
         Ok(found) => found,
         Err(why) => {
@@ -333,7 +339,7 @@ fn every_turn(
 }
 
 /// Decides numbers of jobs that are no multiple of the grid, once all multiples are decided. Returns what is left out.
-fn uneven(
+pub(super) fn uneven(
     run: &ClassRun<'_>,
     (at, jobs): (AtTurns<'_>, Option<AtTurns<'_>>),
     v: &mut Verdict,
@@ -341,6 +347,11 @@ fn uneven(
     let Some((a, b)) = row_classes::two_turns(at) else {
         return Ok(Ok(Some("no two launches show how CTAs share out jobs".into())));
     };
+    if run.given.grid.len() > 1 && !uneven_jobs::even_extents(&a, &b) {
+        let why = "an extent of a matrix is no simple function of the number of jobs, and numbers that are no multiple of the grid are not \
+                   decided";
+        return Ok(Ok(Some(why.into())));
+    }
     if let Err(line) = row_classes::alike(&a, &b) {
         jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, v))?;
         if jobs.is_none() || !uneven_jobs::only_end_loops(run, &a, &b) {

@@ -5,3 +5,4 @@ pub(crate) mod cells;
 pub(crate) mod class;
 pub(crate) mod class_run;
 mod many_turns;
+pub(crate) mod shared_jobs;

@@ -115,7 +115,38 @@ pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Resul
             Err(more) => failed.faults.extend(more.faults),
         }
     }
+    if failed.states.is_none() && failed.crossings.is_empty() && failed.faults.is_empty() {
+        match in_strides(run, at, region) {
+            Ok(found) => return Ok(found),
+            Err(more) => failed = failed.with(more),
+        }
+    }
     longer_periods(run, at, region, longest(run), failed)
+}
+
+/// Iterations of a loop that are enough for states to recur: those of [`LONG`], for a loop with a stride.
+const IN_STRIDES: [i64; 2] = [24, 48];
+
+/// Searches for the period of a loop with a stride, such as one over rows in steps of the grid. A run of all trip counts
+/// of [`LONG`] then makes few iterations.
+fn in_strides(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
+    let mut failed = Failure::default();
+    let of = |n: i64| Some((at(n)?, at(n - 1)?));
+    let unit = of(LONG[1]).and_then(|(a, b)| self_composition::unit(run.job(&b), run.job(&a))).unwrap_or(1);
+    let longs = IN_STRIDES.iter().map(|iterations| iterations * unit);
+    for long in longs.filter(|long| unit > 1 && *long > LONG[0] && *long <= LONGER * run.options.max_trips) {
+        let Some((start, period)) = repeats(run, at, region.lo + long) else { continue };
+        failed.states = Some(period);
+        let start = start.max(region.lo);
+        match from((start, &BEHIND), &[period], region.lo + long, |p| carries(run, at, p, 1, region)) {
+            Ok(found) => return Ok(found),
+            Err(more) => failed = failed.with(more),
+        }
+        if !failed.crossings.is_empty() || !failed.faults.is_empty() {
+            break;
+        }
+    }
+    Err(failed)
 }
 
 /// Starts that are tried where longer runs have no more steps.

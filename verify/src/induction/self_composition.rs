@@ -116,6 +116,12 @@ pub(crate) fn recurs(shorter: Job<'_>, job: Job<'_>, most: i64) -> Option<i64> {
     Some(lcm(steps, by_index) * step)
 }
 
+/// The number of trip counts in which the finest growing loop makes one more iteration: 8 for a loop over rows in steps of
+/// a grid of 8 CTAs.
+pub(crate) fn unit(shorter: Job<'_>, job: Job<'_>) -> Option<i64> {
+    marks(shorter, job, |_, _| Some(())).map(|marks| marks.step)
+}
+
 /// Number of steps that show the change of numbers.
 pub(crate) const SEEN: usize = 4;
 

@@ -42,6 +42,15 @@ pub(crate) fn only_end_loops(run: &ClassRun<'_>, prog: &Program, next: &Program)
         && !prog.code.iter().enumerate().any(other)
 }
 
+/// Whether no extent of a matrix treats numbers of jobs between two multiples of the grid in a way of their own, such as
+/// `jobs == 61 ? jobs - 1 : jobs`. An extent is a sum, a product with a constant, a quotient or a minimum.
+pub(crate) fn even_extents(prog: &Program, next: &Program) -> bool {
+    let pairs = prog.symbols.iter().zip(&next.symbols).enumerate();
+    let jobs = pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id as ParamId).collect();
+    let of = Text { prog, jobs };
+    prog.forms.extents.iter().flatten().flatten().all(|e| of.concave(e))
+}
+
 /// Whether an expression is the launch index of the cluster.
 pub(crate) fn is_launch_index(prog: &Program, e: &Expr) -> bool {
     let Program { grid, cluster, .. } = prog;
@@ -70,6 +79,45 @@ impl Text<'_> {
             }
         });
         reads
+    }
+
+    /// Whether an expression is a concave function of the number of jobs, but for the rounding of quotients. Where a linear
+    /// need is below it at two multiples of the grid, it is so between them.
+    fn concave(&self, e: &Expr) -> bool {
+        if self.linear(e) {
+            return true;
+        }
+        match e {
+            Expr::Param(p) => self.prog.symbols[*p as usize].definition.as_ref().is_some_and(|e| self.concave(e)),
+            Expr::Binary(op, pair) => {
+                let (a, b) = (&pair.0, &pair.1);
+                let times = |x: &Expr, y: &Expr| x.constant().is_some_and(|x| x >= 0) && self.concave(y);
+                match op {
+                    Binary::Add | Binary::Min => self.concave(a) && self.concave(b),
+                    Binary::Sub => self.concave(a) && self.linear(b),
+                    Binary::Mul => times(a, b) || times(b, a),
+                    Binary::Div | Binary::CeilDiv => self.linear(a) && !self.reads(b),
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an expression is a linear function of the number of jobs.
+    fn linear(&self, e: &Expr) -> bool {
+        if !self.reads(e) {
+            return true;
+        }
+        match e {
+            Expr::Param(p) => self.prog.symbols[*p as usize].definition.as_ref().is_none_or(|e| self.linear(e)),
+            Expr::Binary(Binary::Add | Binary::Sub, pair) => self.linear(&pair.0) && self.linear(&pair.1),
+            Expr::Binary(Binary::Mul, pair) => {
+                let (a, b) = (&pair.0, &pair.1);
+                self.linear(a) && self.linear(b) && !(self.reads(a) && self.reads(b))
+            }
+            _ => false,
+        }
     }
 
     /// Whether a loop is `for job in cta.id..jobs step grid.size`: each job is one CTA's, and the launch index of the CTA

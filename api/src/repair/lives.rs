@@ -1,0 +1,99 @@
+//! Beginnings and ends of lives: an mbarrier without `init`, a barrier that is missing behind it, and tensor memory that is
+//! never freed.
+
+use warpline_sim::code::Code;
+use warpline_sim::ir::{Op, Program};
+use warpline_verify::Violation;
+
+use super::Attempt;
+use super::last::barriers;
+use super::missing::{lines_of, replaced};
+
+/// Texts in which every mbarrier has its `init`, or a barrier stands behind it.
+pub(super) fn initialized(lines: &[&str], prog: &Program, x: &Violation) -> Vec<(u32, Attempt)> {
+    if !x.findings.iter().any(|f| f.code == Code::NotLive) {
+        return Vec::new();
+    }
+    let inits = lines_of(prog, |op| matches!(op, Op::Init(_)));
+    let has = |text: &str, name: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == name);
+    let missing = prog.mbars.iter().filter(|b| !inits.iter().any(|(_, text)| has(text, &b.name)));
+    let missing: String = missing.map(|b| format!(", {}", b.name)).collect();
+    let mut list = Vec::new();
+    for (line, init) in inits {
+        if missing.is_empty() {
+            let words: &[&str] = if prog.cluster > 1 { &["cluster.sync", "barrier"] } else { &["barrier"] };
+            let behind = words.iter().flat_map(|word| barriers(lines, word));
+            list.extend(behind.filter(|(at, _)| (line..=line + NEAR).contains(at)));
+        } else {
+            let new = format!("{init}{missing}");
+            let words = format!("line {line}: `{new}` instead of `{init}`");
+            list.extend(replaced(lines, line, &init, &new).map(|text| (line, Attempt { words, text })));
+        }
+    }
+    list
+}
+
+/// Lines behind an `init` in which its barrier is tried.
+const NEAR: u32 = 6;
+
+/// Texts with a barrier ahead of the line that frees tensor memory.
+pub(super) fn freed_behind(lines: &[&str], prog: &Program, x: &Violation) -> Vec<(u32, Attempt)> {
+    if !x.findings.iter().any(|f| f.code == Code::FreedInUse) {
+        return Vec::new();
+    }
+    let barrier = if prog.cluster > 1 { "cluster.sync" } else { "barrier" };
+    let ahead = |(line, _): (u32, String)| {
+        let at = line as usize - 1;
+        let old = lines.get(at)?;
+        let new = format!("{}{barrier}", &old[..old.len() - old.trim_start().len()]);
+        let all = lines[..at].iter().copied().chain([new.as_str()]).chain(lines[at..].iter().copied());
+        let text = all.collect::<Vec<_>>().join("\n") + "\n";
+        Some((line, Attempt { words: format!("on a line before line {line}: `{barrier}`"), text }))
+    };
+    lines_of(prog, |op| matches!(op, Op::TmemDealloc { .. })).into_iter().filter_map(ahead).collect()
+}
+
+/// Texts in which the warp that allocates an object frees it at the end of the kernel, behind a barrier.
+pub(super) fn freed(lines: &[&str], prog: &Program, x: &Violation) -> Vec<(u32, Attempt)> {
+    if !x.findings.iter().any(|f| f.code == Code::AllocBalance) {
+        return Vec::new();
+    }
+    let freed = lines_of(prog, |op| matches!(op, Op::TmemDealloc { .. }));
+    let barrier = if prog.cluster > 1 { "cluster.sync" } else { "barrier" };
+    let mut list = Vec::new();
+    for (line, alloc) in lines_of(prog, |op| matches!(op, Op::TmemAlloc { .. })) {
+        let dealloc = alloc.replacen("tmem.alloc", "tmem.dealloc", 1);
+        let Some(old) = lines.get(line as usize - 1).filter(|_| !freed.iter().any(|(_, text)| *text == dealloc)) else {
+            continue;
+        };
+        let warps = old.find(&alloc).map_or("", |at| executing(lines, line, old[..at].trim()));
+        let text = format!("{}\n  all:\n    {barrier}\n    {warps} {dealloc}\n", lines.join("\n").trim_end());
+        let words = format!("at the end, behind `{barrier}`: `{warps} {dealloc}`");
+        list.push((line, Attempt { words, text }));
+    }
+    list
+}
+
+/// The head of the block that executes a statement with this text before it on its line: `warp 1:`.
+fn executing<'a>(lines: &[&'a str], line: u32, before: &'a str) -> &'a str {
+    if before.ends_with(':') {
+        return before;
+    }
+    let depth = |text: &str| text.len() - text.trim_start().len();
+    let (above, own) = lines.split_at(line as usize - 1);
+    let inner = own.first().map_or(0, |text| depth(text));
+    let head = above.iter().rev().find(|text| !text.trim().is_empty() && depth(text) < inner);
+    head.map_or("all:", |text| text.trim()).split_inclusive(':').next().unwrap_or("all:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_statement_is_on_its_line_or_above() {
+        let lines = ["  warp 1:  // the products", "    init b", "    tmem.alloc acc", "  warp 2: tmem.alloc x"];
+        assert_eq!(executing(&lines, 3, ""), "warp 1:");
+        assert_eq!(executing(&lines, 4, "warp 2:"), "warp 2:");
+    }
+}
