@@ -225,7 +225,8 @@ fn warps_that_share_a_row_copy_whole_lines() {
     assert!(measured - unlimited < 16.0 * 49152.0 / 123.0, "{measured} and {unlimited}");
 }
 
-/// ptxas unrolls a loop that only loads and computes by four, and issues the loads of a step together.
+/// ptxas unrolls a loop that only loads and computes by four, and issues the loads of a step together if they are few
+/// instructions.
 #[test]
 fn loads_of_a_short_loop_are_in_flight_together() {
     let code = |between: &str| {
@@ -237,4 +238,23 @@ fn loads_of_a_short_loop_are_in_flight_together() {
     let (free, behind) = (cycles_of(&code(""), 1), cycles_of(&code("\tbar.sync 0;\n"), 1));
     // Two trips to memory instead of eight.
     assert!(behind > free + 4000.0, "{behind} and {free}");
+    // Iterations of 17 instructions load by two, and of 29 one by one: four and eight trips.
+    let [two, one] = [12, 24].map(|n| cycles_of(&code(&lines(n, |i| format!("mul.f32 %f{}, %f1, %f1;", 3 + i))), 1));
+    assert!(two > free + 1000.0 && one > two + 2000.0, "{free}, {two} and {one}");
+}
+
+/// ptxas computes exponentials behind the stores of a loaded tile that need none of them, as in attention of one stage.
+#[test]
+fn exponentials_come_behind_the_stores_of_a_loaded_tile() {
+    let code = |stored: &str| {
+        format!(
+            "\tld.global.f32 %f1, [%rd4];\n\tadd.f32 %f2, %f1, %f1;\n\tbar.sync 0;\n{}\
+             \tld.global.f32 %f3, [%rd5];\n\tbar.sync 0;\n{stored}\tst.shared.f32 [%r2], %f3;\n\
+             \tfence.proxy.async.shared::cta;\n\tbar.sync 0;\n\tst.global.f32 [%rd4], %f2;\n",
+            lines(40, |_| "ex2.approx.ftz.f32 %f2, %f2;".to_string())
+        )
+    };
+    let (loaded, computed) = (cycles_of(&code(""), 1), cycles_of(&code("\tadd.f32 %f3, %f3, %f2;\n"), 1));
+    // The trip to memory passes before the 40 exponentials, which take 16 cycles each, and not beside them.
+    assert!(loaded > computed + 500.0, "{loaded} and {computed}");
 }

@@ -13,6 +13,7 @@ use super::anywhere::Unknown;
 use super::barriers::{Barriers, addresses, arrays, unrolled};
 use super::cases::{MOST, Outcome, Wanted};
 use super::counters::count_waits;
+use super::deferred::deferred;
 use super::effects_of::{barrier_of, terms_of};
 use super::emit::{Done, Emit};
 use super::exprs::Names;
@@ -106,6 +107,7 @@ pub(super) fn program(
     let mut tree = Vec::new();
     let mut first: Vec<Vec<Merged>> = Vec::new();
     for (w, nodes) in lists.into_iter().enumerate() {
+        let nodes = if launch.timed { deferred(nodes) } else { nodes };
         let mut one = single(w as u32, nodes);
         match first.get(w % n as usize).filter(|_| !launch.timed) {
             Some(first) => one = super::turns::alike(&mut s, one, first),

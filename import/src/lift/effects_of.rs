@@ -50,6 +50,8 @@ pub(super) fn map_effect(e: Effect, f: &mut impl FnMut(Term) -> Term) -> Effect 
         same @ (Effect::Commit(_)
         | Effect::Registers(_)
         | Effect::Work(_)
+        | Effect::Parts(..)
+        | Effect::LoadsFrom
         | Effect::Use(_)
         | Effect::Passes(_)
         | Effect::Product(..)

@@ -137,6 +137,10 @@ impl Gather<'_, '_> {
                     s.out.push(n);
                     s.out.extend(second);
                 }
+                Effect::LoadsFrom => {
+                    s.open.retain(|(class, _), _| *class != Class::Load);
+                    s.earliest = s.out.len();
+                }
                 Effect::Touch(Touch::Read, _) | Effect::Passes(_) => s.out.push(n),
                 Effect::Touch(Touch::Write, _) => {
                     s.open.clear();

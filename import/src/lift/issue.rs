@@ -10,6 +10,9 @@ use warpline_sim::ir::Instructions;
 
 use crate::ptx::Reg;
 
+/// Cycles of a chain of additions for each instruction (calibrate/probes/latency.cu). The engine takes chains in these.
+pub(super) const LATENCY: u64 = 4;
+
 /// An instruction that only computes.
 #[derive(Clone, Debug)]
 struct Step {
@@ -63,6 +66,27 @@ impl Block {
         left.writers = writers.map(|(r, i)| (r, place[i as usize])).collect();
         *self = left;
         taken
+    }
+
+    /// The special functions and what needs these, and apart from them all other instructions, which come first.
+    pub(super) fn parts(&self) -> (Block, Block) {
+        let (mut first, mut second) = (Block::default(), Block::default());
+        let (mut late, mut place) = (vec![false; self.steps.len()], vec![0; self.steps.len()]);
+        for (i, step) in self.steps.iter().enumerate() {
+            late[i] = step.work.special > 0 || step.needs.iter().any(|p| late[*p as usize]);
+            let block = if late[i] { &mut second } else { &mut first };
+            // Results of the first part are there when the second begins.
+            let needs = step.needs.iter().filter(|p| late[**p as usize] == late[i]);
+            let needs = needs.map(|p| place[*p as usize]).collect();
+            place[i] = block.steps.len() as u32;
+            block.steps.push(Step { needs, ..*step });
+        }
+        (first, second)
+    }
+
+    /// Instructions, with the latencies of the longest chain.
+    pub(super) fn scheduled(&self) -> Instructions {
+        Instructions { chain: self.cycles().div_ceil(LATENCY) as u32, ..self.work() }
     }
 
     /// Machine instructions of all, by unit.

@@ -22,6 +22,7 @@ mod computed;
 mod copies;
 mod counters;
 mod data;
+mod deferred;
 mod descriptors;
 mod effects;
 mod effects_of;

@@ -9,7 +9,7 @@ use warpline_sim::ir::Instructions;
 use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Arena, Atom, Node as TermNode, Term};
 
-use super::issue::Block;
+use super::issue::{Block, LATENCY};
 use super::launch::{Argument, Launch, ParamField};
 use super::loaded::{Loaded, loads_global};
 use super::shadow::{Results, shadow};
@@ -20,6 +20,8 @@ use super::walk::Walk;
 
 /// The part of a node of [`Effect::Work`].
 const WORK_PART: u8 = 90;
+/// The part of a node of [`Effect::Parts`].
+const PARTS_PART: u8 = 91;
 /// The part of a node of [`Effect::Work`] that was moved behind a product; several follow.
 const SHADOW_PART: u8 = 100;
 /// The part of a node of [`Effect::Use`]; several follow.
@@ -50,8 +52,6 @@ pub(super) struct Issued {
     bound: bool,
 }
 
-/// Cycles of a chain of additions for each instruction (calibrate/probes/latency.cu). The engine takes chains in these.
-const LATENCY: u64 = 4;
 /// The same for a special function.
 const SPECIAL_LATENCY: u64 = 16;
 /// The same for a shuffle, which takes as long as a load of shared memory (`memory.shared_latency`).
@@ -139,7 +139,8 @@ impl Walk<'_, '_> {
             return;
         }
         let mut work = std::mem::take(&mut self.issued.work);
-        work.chain = std::mem::take(&mut self.issued.block).cycles().div_ceil(LATENCY) as u32;
+        let block = std::mem::take(&mut self.issued.block);
+        work.chain = block.cycles().div_ceil(LATENCY) as u32;
         let bound = std::mem::take(&mut self.issued.bound);
         if work == Instructions::default() {
             return;
@@ -152,7 +153,14 @@ impl Walk<'_, '_> {
                 let product = self.nodes[i - 1].at;
                 self.nodes.insert(i, Node { at: product, part, kind });
             }
-            None => self.nodes.push(Node { at, part: WORK_PART, kind }),
+            None => {
+                self.nodes.push(Node { at, part: WORK_PART, kind });
+                if bound && work.special > 0 {
+                    let (first, second) = block.parts();
+                    let parts = Effect::Parts(first.scheduled(), second.scheduled());
+                    self.nodes.push(Node { at, part: PARTS_PART, kind: Kind::Op(self.lanes, parts) });
+                }
+            }
         }
     }
 
@@ -161,8 +169,7 @@ impl Walk<'_, '_> {
         if self.dry > 0 {
             return;
         }
-        let block = self.issued.block.take(registers);
-        let work = Instructions { chain: block.cycles().div_ceil(LATENCY) as u32, ..block.work() };
+        let work = self.issued.block.take(registers).scheduled();
         let left = &mut self.issued.work;
         left.int = left.int.saturating_sub(work.int);
         left.fma = left.fma.saturating_sub(work.fma);

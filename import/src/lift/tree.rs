@@ -261,6 +261,10 @@ pub enum Effect {
     Passes(u32),
     /// Instructions since the last operation; only in programs that are timed.
     Work(Instructions),
+    /// The two parts of the [`Effect::Work`] before this node: up to the special functions, and from these on.
+    Parts(Instructions, Instructions),
+    /// Behind this node are loads that the assembler issues here at the earliest; only in programs that are timed.
+    LoadsFrom,
     /// The first use of registers that the load of this number wrote; only in programs that are timed.
     Use(u32),
     /// `mma.sync`: rows, columns, depth, bits of an element, and the number of products; only in programs that are timed.
@@ -342,7 +346,16 @@ impl Node {
 impl Effect {
     /// Whether it is no operation of the protocol: only a program that is timed has it.
     pub fn is_work(&self) -> bool {
-        matches!(self, Effect::Work(_) | Effect::Use(_) | Effect::Global(_) | Effect::Product(..) | Effect::Passes(_))
+        matches!(
+            self,
+            Effect::Work(_)
+                | Effect::Parts(..)
+                | Effect::LoadsFrom
+                | Effect::Use(_)
+                | Effect::Global(_)
+                | Effect::Product(..)
+                | Effect::Passes(_)
+        )
     }
 }
 

@@ -1,8 +1,9 @@
 //! Loads of loops that the assembler unrolls.
 //!
-//! ptxas unrolls a loop that only loads and computes by four, and what is left by two and one. It issues the loads of an
-//! unrolled step together. So a warp waits for its loads once a step. Source: the machine code of 27 norms and sums of rows
-//! that Triton compiled for `sm_90a`. Each loop of up to 38 instructions of PTX is unrolled, and none of 56 and more.
+//! ptxas unrolls a loop that only loads and computes by four, and what is left by two and one. It issues the loads of several
+//! iterations of an unrolled step together: of four iterations with up to 11 instructions of PTX, of two with 15 or 19, and
+//! of one with 27. A warp waits for these loads, and then issues the next. Source: the machine code of 39 norms and sums of
+//! rows that Triton compiled for `sm_90a`. Each loop of up to 38 instructions of PTX is unrolled, and none of 56 and more.
 
 use crate::symbolic::{Arena, Atom, Term};
 
@@ -19,10 +20,8 @@ const LONGEST: i64 = 4096;
 /// The body of a loop, by its header and count, with uses of loads at the end of each unrolled step only.
 pub(super) fn unrolled(arena: &mut Arena, (header, count): (u32, Term), body: Vec<Merged>) -> Vec<Merged> {
     let Some(count) = arena.constant(count).filter(|n| (2..=LONGEST).contains(n)) else { return body };
-    if !only_loads(&body) {
-        return body;
-    }
-    let ends = step_ends(count as usize).into_iter().map(i64::from).collect();
+    let Some(instructions) = only_loads(&body) else { return body };
+    let ends = group_ends(count as usize, in_flight(instructions)).into_iter().map(i64::from).collect();
     let counter = arena.atom(Atom::Counter(header));
     let last = arena.table(counter, ends, vec![1]);
     let waits = |n: &Merged| matches!(&n.kind, MergedKind::Op(ops) if matches!(ops[0].2, Effect::Use(_)));
@@ -33,31 +32,38 @@ pub(super) fn unrolled(arena: &mut Arena, (header, count): (u32, Term), body: Ve
     body.into_iter().map(wrap).collect()
 }
 
-/// Whether a loop's body only loads to registers and computes, with few instructions.
-fn only_loads(body: &[Merged]) -> bool {
+/// The instructions of a loop's body, if it only loads to registers and computes, with few instructions.
+fn only_loads(body: &[Merged]) -> Option<u32> {
     let (mut loads, mut instructions) = (0, 0);
     for n in body {
-        let MergedKind::Op(ops) = &n.kind else { return false };
+        let MergedKind::Op(ops) = &n.kind else { return None };
         match &ops[0].2 {
             Effect::Work(w) => instructions += w.int + w.fma + w.special,
             Effect::Use(_) => {}
             Effect::Global(Global { how: GlobalAccess::Load(_), instructions: n, .. }) => {
                 (loads, instructions) = (loads + 1, instructions + n);
             }
-            _ => return false,
+            _ => return None,
         }
     }
-    loads > 0 && instructions <= MOST
+    (loads > 0 && instructions <= MOST).then_some(instructions)
 }
 
-/// For each of `count` iterations, whether it is the last one of its step.
-fn step_ends(count: usize) -> Vec<bool> {
+/// Iterations of an unrolled step whose loads are in flight together. Together they have at most as many instructions as the
+/// longest loop that is unrolled: limits of 44 to 53 agree with the machine code.
+fn in_flight(instructions: u32) -> usize {
+    STEPS.into_iter().find(|n| *n as u32 * instructions <= MOST).unwrap_or(1)
+}
+
+/// For each of `count` iterations, whether it is the last one whose loads are in flight together. `together` iterations of
+/// a step are.
+fn group_ends(count: usize, together: usize) -> Vec<bool> {
     let mut ends = vec![false; count];
     let mut at = 0;
     for step in STEPS {
         while count - at >= step {
+            (at..at + step).filter(|i| (i + 1 - at).is_multiple_of(together.min(step))).for_each(|i| ends[i] = true);
             at += step;
-            ends[at - 1] = true;
         }
     }
     ends
@@ -65,11 +71,22 @@ fn step_ends(count: usize) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::step_ends;
+    use super::{group_ends, in_flight};
+
+    /// The iterations behind which a warp waits, from 1.
+    fn waits(count: usize, together: usize) -> Vec<usize> {
+        let ends = group_ends(count, together);
+        (1..=count).filter(|i| ends[i - 1]).collect()
+    }
 
     #[test]
     fn steps_of_four_come_first_and_then_two_and_one() {
-        let ends = |n: usize| (1..=n).filter(|i| step_ends(n)[i - 1]).collect::<Vec<usize>>();
-        assert_eq!((ends(3), ends(4), ends(11)), (vec![2, 3], vec![4], vec![4, 8, 10, 11]));
+        assert_eq!((waits(3, 4), waits(4, 4), waits(11, 4)), (vec![2, 3], vec![4], vec![4, 8, 10, 11]));
+    }
+
+    #[test]
+    fn loads_of_long_iterations_are_in_flight_by_two_or_alone() {
+        assert_eq!([7, 9, 11, 15, 19, 27].map(in_flight), [4, 4, 4, 2, 2, 1]);
+        assert_eq!((waits(7, 2), waits(3, 1)), (vec![2, 4, 6, 7], vec![1, 2, 3]));
     }
 }

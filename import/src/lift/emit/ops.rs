@@ -335,7 +335,7 @@ impl Emit<'_, '_, '_> {
                 let (reads, writes) = (places(&of.reads), places(&of.writes));
                 IrOp::Alu { unit: "int".into(), count: Expr::Const(1), reads, writes, mix: None }
             }
-            Effect::Global(_) | Effect::Passes(_) => return Ok(()),
+            Effect::Global(_) | Effect::Passes(_) | Effect::Parts(..) | Effect::LoadsFrom => return Ok(()),
             Effect::Work(w) => {
                 self.work(at, *w);
                 return Ok(());
