@@ -200,7 +200,7 @@ impl ScheduleFile {
     pub fn with_lets(&self, mut subject: Subject) -> Result<Subject, Error> {
         let refused = || unfit("the kernel refuses its values".to_string());
         if !self.lengths.is_empty() {
-            let program = warpline_verify::with_lengths(subject.symbolic(), &self.lengths, self.cluster);
+            let program = warpline_verify::with_lengths(subject.symbolic(), &self.lengths, self.cluster, self.jobs);
             subject.program = program.ok_or_else(refused)?.bind();
             return Ok(subject);
         }

@@ -212,6 +212,12 @@ impl Verdict {
                 }
             }
         }
+        let varied = || self.json["varied"].as_str().and_then(|form| Varied::read(form, None));
+        let lengths = self.lengths().len() as i64;
+        if let (1.., true, Some(v)) = (lengths, schedule.is_null(), varied()) {
+            let jobs = violation["jobs"].as_i64().unwrap_or(lengths * subject.ctas_for_a_job(&values));
+            values.insert(v.name.clone(), v.scale * jobs + v.rest);
+        }
         (values, schedule["cluster"].as_i64())
     }
 }

@@ -7,8 +7,11 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>)
         5..=7 => 2,
         n => n / 3,
     };
+    // A distance is at least the difference of the lengths, and takes long to compute where a word is long.
+    let length = wrong.chars().count();
     let close = known
         .into_iter()
+        .filter(|k| k.chars().count().abs_diff(length) <= limit)
         .map(|k| (strsim::osa_distance(wrong, k), k))
         .filter(|(d, k)| *d > 0 && *d <= limit && *d < k.len().max(wrong.len()));
     // The first of several equally near names, so that the order of declaration decides.

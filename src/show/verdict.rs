@@ -91,7 +91,11 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
             let x = v.violation.as_ref();
             let at = match x.and_then(|x| Some((x.trips?, x.turns, x.jobs))) {
                 None if x.is_some_and(|x| !x.lengths.is_empty()) => {
-                    format!("in a CTA with {}", x.map_or(String::new(), |x| jobs_of(&x.lengths)))
+                    let lengths = x.map_or(String::new(), |x| jobs_of(&x.lengths));
+                    let all = x
+                        .and_then(|x| x.jobs)
+                        .map_or(String::new(), |all| format!(" in a launch of {}", of(all, "job")));
+                    format!("in a CTA with {lengths}{all}")
                 }
                 None => "with the values given".to_string(),
                 Some((n, _, Some(jobs))) => {

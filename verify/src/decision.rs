@@ -311,7 +311,6 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         let n = x.trips.take().filter(|_| varied).unwrap_or(of.given);
         let jobs = shared_out.or(x.turns.take()).or_else(|| trips.as_ref()?.given_turns()).unwrap_or(1);
         x.lengths = vec![n; jobs.max(1) as usize];
-        x.jobs = x.jobs.filter(|all| *all < of.kernel.grid.len());
     }
     let settled = match v.outcome {
         Outcome::Proved => holds_as_given(),

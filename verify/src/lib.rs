@@ -195,7 +195,7 @@ pub struct Violation {
     pub trips: Option<i64>,
     /// Number of iterations of the loop around the main loop, if this number was varied.
     pub turns: Option<i64>,
-    /// Number of jobs that CTAs share, where they are fewer than the CTAs of the given grid and set a smaller one.
+    /// Number of jobs that CTAs share, where it is no multiple of the CTAs or sets another grid than the given one.
     pub jobs: Option<i64>,
     /// Trip counts of the jobs of a CTA, one after the other, where they are known only at run time and differ by job;
     /// else empty ([`with_lengths`]).

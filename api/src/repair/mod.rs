@@ -63,7 +63,7 @@ pub(crate) fn at_fault(subject: &Subject, x: &Violation) -> Option<Program> {
     match x.trips {
         Some(_) => x.kernel(&crate::verify::trips(subject)?).map(|p| p.bind()),
         None if !x.lengths.is_empty() => {
-            warpline_verify::with_lengths(subject.symbolic(), &x.lengths, x.cluster).map(|p| p.bind())
+            warpline_verify::with_lengths(subject.symbolic(), &x.lengths, x.cluster, x.jobs).map(|p| p.bind())
         }
         None => Some(subject.program.clone()),
     }

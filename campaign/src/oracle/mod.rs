@@ -253,9 +253,6 @@ impl Subject {
     pub fn replay(&self, values: &Values, cluster: Option<i64>, lengths: &[i64]) -> Option<Fault> {
         let mut prog = self.compile(values)?;
         if !lengths.is_empty() {
-            let jobs = values.get("jobs").copied().unwrap_or(0).max(lengths.len() as i64 * prog.grid.len());
-            prog =
-                self.compile(&values.iter().map(|(k, v)| (k.clone(), if k == "jobs" { jobs } else { *v })).collect())?;
             self.set_lengths(&mut prog, cluster.unwrap_or(0), lengths);
         }
         if let Some((cluster, what)) = stores::stored_twice(&prog, self.rules) {

@@ -122,6 +122,12 @@ impl Subject {
 }
 
 impl Subject {
+    /// The CTAs that share out jobs, each of which makes one where each other one does.
+    pub fn ctas_for_a_job(&self, values: &Values) -> i64 {
+        let shared_out = self.source.contains("step grid.size");
+        self.compile(values).filter(|_| shared_out).map_or(1, |prog| prog.grid.len())
+    }
+
     /// Gives the jobs of a cluster these lengths, one after the other, and the last one to all others.
     pub fn set_lengths(&self, prog: &mut Program, cluster: i64, lengths: &[i64]) {
         let shared_out = self.source.contains("step grid.size");

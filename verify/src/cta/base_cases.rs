@@ -107,9 +107,19 @@ pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, v: &mut Ver
     let ctas = run.given.grid.len();
     let more: BTreeSet<i64> =
         if ctas <= SMALL_GRID { (1..ctas).collect() } else { BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]) };
-    let trips = (0..=run.options.max_trips).filter(|n| more.iter().any(|j| jobs(*n, ctas + j).is_some()));
+    launches_of(run, jobs, &more.into_iter().map(|j| ctas + j).collect(), v)
+}
+
+/// Runs launches of these numbers of jobs with a few trip counts, for all CTAs.
+pub(super) fn launches_of(
+    run: &ClassRun<'_>,
+    jobs: AtTurns<'_>,
+    numbers: &BTreeSet<i64>,
+    v: &mut Verdict,
+) -> Result<(), Stop> {
+    let trips = (0..=run.options.max_trips).filter(|n| numbers.iter().any(|j| jobs(*n, *j).is_some()));
     for n in trips.take(UNEVEN_TRIPS) {
-        let launches = more.iter().filter_map(|j| Some((ctas + j, jobs(n, ctas + j)?)));
+        let launches = numbers.iter().filter_map(|j| Some((*j, jobs(n, *j)?)));
         for (j, prog) in launches.filter(|(_, prog)| run.has_given_grid(prog)) {
             let place = Place { trips: Some(n), turns: None, jobs: Some(j) };
             every_class(&prog, (run.rules, run.budget), run.options, place, v)?;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
 
 use crate::certificate::{DecidedCell, TripRegion};
-use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids, uneven_launches};
+use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, launches_of, smaller_grids, uneven_launches};
 use crate::cta::class_run::{ClassRun, Line};
 use crate::cta::many_turns::{FEW_TRIPS, later_turns, many_turns};
 use crate::execution::canonical::Landing;
@@ -18,7 +18,8 @@ use crate::induction::loop_counter::grown;
 use crate::prove::Stop;
 use crate::{
     AtTrips, AtTurns, Outcome, Place, Reach, VariedLoops, Verdict, Violation, induction::carry_over,
-    induction::nested_loops, induction::row_classes, induction::sequential_loops, induction::uneven_jobs, limits,
+    induction::job_values, induction::nested_loops, induction::row_classes, induction::sequential_loops,
+    induction::uneven_jobs, limits,
 };
 
 /// Trip counts that run where no proof covers all.
@@ -358,6 +359,10 @@ pub(super) fn uneven(
             let why = format!("at line {line} CTAs differ in more than their number of outer iterations");
             return Ok(Ok(Some(why)));
         }
+    } else if let Some(own) = job_values::own_value(&a, &b, jobs, run.given.grid.len()) {
+        let numbers = own.jobs.into_iter().collect();
+        jobs.map_or(Ok(()), |jobs| launches_of(run, jobs, &numbers, v))?;
+        return Ok(Ok(Some(format!("line {} treats some numbers of jobs in a way of its own", own.line))));
     }
     match jobs {
         Some(jobs) => Ok(Ok(smaller_grids(run, jobs, size_reads(&a, &b), v)?)),

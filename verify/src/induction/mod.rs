@@ -15,6 +15,7 @@
 //!     outer_turns, common_prefix, instruction_log       runs of many outer trip counts as one
 //!   sequential_loops    trip counts of two loops that follow each other: lemma 8
 //!   row_classes         CTAs of a row whose outer loops differ by one iteration at most
+//!     job_values          values that some number of jobs may have in its own way
 //!   uneven_jobs         CTAs of a row that behave differently, and share out any number of jobs
 //!   wide_grid           one grid for all trip counts that set it: lemma 13
 //!   refused             trip counts that the kernel refuses
@@ -28,6 +29,7 @@ pub(crate) mod carry_over;
 pub(crate) mod common_prefix;
 pub(crate) mod grid_size;
 pub(crate) mod instruction_log;
+pub(crate) mod job_values;
 pub(crate) mod jobs;
 pub(crate) mod lockstep;
 pub(crate) mod loop_bounds;

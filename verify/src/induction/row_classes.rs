@@ -24,7 +24,7 @@ const TRIPS: i64 = 6;
 /// Largest trip count that is tried otherwise.
 const MOST_TRIPS: i64 = 200;
 /// Numbers of outer iterations that are tried.
-const TURNS: [i64; 6] = [2, 3, 5, 10, 20, 40];
+pub(crate) const TURNS: [i64; 6] = [2, 3, 5, 10, 20, 40];
 
 /// Calls `of` with trip counts until it returns a value: [`TRIPS`] first, as a kernel may refuse some.
 pub(crate) fn some_trips<T>(of: impl Fn(i64) -> Option<T>) -> Option<T> {
@@ -92,7 +92,7 @@ pub(crate) fn alike(prog: &Program, next: &Program) -> Result<(), u32> {
 }
 
 /// Whether the two kernels have successive values of a parameter, one of which may give several iterations.
-fn every_value(prog: &Program, next: &Program) -> bool {
+pub(crate) fn every_value(prog: &Program, next: &Program) -> bool {
     let pairs = prog.symbols.iter().zip(&next.symbols).filter(|(a, _)| a.definition.is_none());
     let mut gains = pairs.map(|(a, b)| b.value - a.value).filter(|by| *by != 0).peekable();
     gains.peek().is_some() && gains.all(|by| by == 1)

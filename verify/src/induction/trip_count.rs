@@ -243,6 +243,12 @@ impl Trips {
         Some(Family { symbol, zero: o.value - o.bound * o.den, step: o.step * o.den })
     }
 
+    /// The values for `t` jobs, which the outer loop shares among CTAs.
+    pub(crate) fn jobs_family(&self) -> Option<Family> {
+        let o = self.outer.as_ref().filter(|o| !o.handed)?;
+        Some(Family { step: o.den, ..self.turns_family()? })
+    }
+
     /// Number of tiles in all runs in which only trip counts are varied, where tiles are handed out.
     pub fn tiles(&self) -> Option<i64> {
         self.outer.as_ref().filter(|o| o.handed).map(|_| HANDED)

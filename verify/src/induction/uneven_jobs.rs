@@ -17,9 +17,7 @@ use crate::induction::loop_counter::step_of;
 /// Whether the code of a kernel reads the number of jobs only at the end of loops that distribute them. `next` is the
 /// kernel with one outer iteration more for each CTA.
 pub(crate) fn only_end_loops(run: &ClassRun<'_>, prog: &Program, next: &Program) -> bool {
-    let pairs = prog.symbols.iter().zip(&next.symbols).enumerate();
-    let jobs = pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id as ParamId).collect();
-    let of = Text { prog, jobs };
+    let of = Text::of(prog, next);
     // Loops that distribute jobs.
     let shared_out: Vec<&Loop> = prog.loops.iter().filter(|l| l.bound.as_ref().is_some_and(|b| of.reads(b))).collect();
     let ends: BTreeSet<u32> = shared_out.iter().flat_map(|l| [l.head, l.end.saturating_sub(2)]).collect();
@@ -45,9 +43,7 @@ pub(crate) fn only_end_loops(run: &ClassRun<'_>, prog: &Program, next: &Program)
 /// Whether no extent of a matrix treats numbers of jobs between two multiples of the grid in a way of their own, such as
 /// `jobs == 61 ? jobs - 1 : jobs`. An extent is a sum, a product with a constant, a quotient or a minimum.
 pub(crate) fn even_extents(prog: &Program, next: &Program) -> bool {
-    let pairs = prog.symbols.iter().zip(&next.symbols).enumerate();
-    let jobs = pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id as ParamId).collect();
-    let of = Text { prog, jobs };
+    let of = Text::of(prog, next);
     prog.forms.extents.iter().flatten().flatten().all(|e| of.concave(e))
 }
 
@@ -63,19 +59,27 @@ pub(crate) fn is_launch_index(prog: &Program, e: &Expr) -> bool {
     }
 }
 
-struct Text<'p> {
+/// What expressions of a program say of the number of jobs.
+pub(super) struct Text<'p> {
     prog: &'p Program,
     /// The symbols that the number of jobs changes.
     jobs: BTreeSet<ParamId>,
 }
 
-impl Text<'_> {
-    /// Whether an expression depends on the number of jobs.
-    fn reads(&self, e: &Expr) -> bool {
+impl<'p> Text<'p> {
+    /// `next` is the program with more jobs.
+    pub(super) fn of(prog: &'p Program, next: &Program) -> Text<'p> {
+        let pairs = (0..).zip(prog.symbols.iter().zip(&next.symbols));
+        Text { prog, jobs: pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id).collect() }
+    }
+
+    /// Whether an expression depends on the number of jobs. A `let` may be varied, whatever it is computed from.
+    pub(super) fn reads(&self, e: &Expr) -> bool {
         let mut reads = false;
         e.visit(&mut |x| {
             if let Expr::Param(p) = x {
-                reads |= self.jobs.contains(p) || !self.prog.parameters_of(x).is_disjoint(&self.jobs);
+                let definition = || self.prog.symbols[*p as usize].definition.as_ref();
+                reads |= self.jobs.contains(p) || definition().is_some_and(|e| self.reads(e));
             }
         });
         reads
@@ -105,7 +109,7 @@ impl Text<'_> {
     }
 
     /// Whether an expression is a linear function of the number of jobs.
-    fn linear(&self, e: &Expr) -> bool {
+    pub(super) fn linear(&self, e: &Expr) -> bool {
         if !self.reads(e) {
             return true;
         }

@@ -10,8 +10,8 @@ use crate::induction::uneven_jobs::is_launch_index;
 
 /// The kernel in which the jobs of a cluster have these trip counts, one after the other. All later jobs have the last one.
 /// The trip count of a job must be known only at run time. `None` for a kernel of another form, or without a value that
-/// sets the number of jobs.
-pub fn with_lengths(program: &Program, lengths: &[i64], cluster: i64) -> Option<Program> {
+/// sets the number of jobs. `jobs` is the number of jobs of all CTAs; `None` for as many as `lengths` for each CTA.
+pub fn with_lengths(program: &Program, lengths: &[i64], cluster: i64, jobs: Option<i64>) -> Option<Program> {
     let of = AnyLength::of(&induction::normal_form(program))?;
     let (tape, over) = of.tape?;
     let over = program.loops.iter().find(|l| l.var == Some(over))?;
@@ -25,8 +25,10 @@ pub fn with_lengths(program: &Program, lengths: &[i64], cluster: i64) -> Option<
         Expr::cond(Expr::binary(Binary::Eq, index(), job), Expr::Const(*n), later)
     });
     // Of a bound program, the number of jobs is given.
-    let Some(jobs) = Trips::find(&of.kernel).and_then(|trips| trips.turns_family()) else { return Some(prog) };
-    prog.with(&[(jobs.symbol.as_str(), jobs.zero + lengths.len() as i64 * jobs.step)])
+    let trips = Trips::find(&of.kernel);
+    let family = |trips: &Trips| if jobs.is_some() { trips.jobs_family() } else { trips.turns_family() };
+    let Some(family) = trips.as_ref().and_then(family) else { return Some(prog) };
+    prog.with(&[(family.symbol.as_str(), family.zero + jobs.unwrap_or(lengths.len() as i64) * family.step)])
 }
 
 /// The first job of a cluster.
