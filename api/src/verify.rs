@@ -187,10 +187,6 @@ impl Verification {
                  the grid; a few were run)"
             )
         });
-        let unchecked = self.verdict.unchecked_remainders.then(|| {
-            "values of a parameter between two that give a trip count behave like the few of them that were decided"
-                .to_string()
-        });
         let turned = varied.as_ref().filter(|_| self.verdict.turns.is_some());
         let later = turned.map(|trips| warpline_verify::assumed_inside(symbolic, trips)).into_iter().flatten().map(
             |(name, line)| {
@@ -199,7 +195,7 @@ impl Verification {
                 )
             },
         );
-        let smaller = smaller.into_iter().chain(unchecked).chain(later);
+        let smaller = smaller.into_iter().chain(later);
         let read = self.subject.imported.iter().flat_map(|i| &i.assumptions);
         every
             .chain(run_time)

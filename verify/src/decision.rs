@@ -138,8 +138,7 @@ fn of_remainders(program: &Program, rules: Rules, options: Options, budget: &Bud
         return Verdict { steps: v.steps + x.steps, classes: v.classes, ..x };
     }
     let Some(trips) = Trips::find(program) else { return v };
-    let others = remainders::others(program, &trips);
-    v.unchecked_remainders = !others.all;
+    let others = remainders::others(program, &trips, v.steps);
     for kernel in others.kernels {
         let other = of_orders(&kernel, rules, options, budget);
         let steps = v.steps + other.steps;
@@ -157,6 +156,11 @@ fn of_remainders(program: &Program, rules: Rules, options: Options, budget: &Bud
         }
         v.steps = steps;
         v.others.push(differs(program, &kernel));
+    }
+    if !others.all && v.outcome == Outcome::Proved {
+        let why = "values of a parameter that give one trip count are decided for some remainders only";
+        v.outcome = Outcome::Bounded { trips: None, why: why.to_string() };
+        v.turns = None;
     }
     v
 }

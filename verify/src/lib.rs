@@ -262,8 +262,6 @@ pub struct Verdict {
     pub kernel: Option<Box<Program>>,
     /// Other values of parameters for whose remainders the verdict also holds, such as `n = 7`.
     pub others: Vec<String>,
-    /// Whether the code tells apart more remainders than were decided.
-    pub unchecked_remainders: bool,
     /// Number of orders of `atom` that were decided one by one; 0 where something else orders them.
     pub orders: usize,
 }
@@ -311,7 +309,6 @@ impl Verdict {
             renumbered: false,
             kernel: None,
             others: Vec::new(),
-            unchecked_remainders: false,
             orders: 0,
         }
     }

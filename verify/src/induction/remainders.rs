@@ -12,8 +12,12 @@ use crate::Trips;
 
 /// Largest number of remainders of which each one is decided.
 const EACH: i64 = 8;
-/// Largest number of representatives of more remainders.
-const MOST: usize = 12;
+/// Smallest and largest number of representatives of more remainders. Between these, they take so many steps.
+const FEW: u64 = 12;
+const MOST: u64 = 256;
+const STEPS: u64 = 1_000_000;
+/// Largest number of remainders that are told apart.
+const REMAINDERS: i64 = 1 << 16;
 /// Number of values of a remainder that are tried until the kernel accepts one.
 const TRIED: i64 = 8;
 
@@ -27,8 +31,8 @@ pub(crate) struct Others {
 }
 
 /// Representatives of the other remainders of the parameters that set the trip counts of the main loop and of the loop
-/// around it.
-pub(crate) fn others(prog: &Program, trips: &Trips) -> Others {
+/// around it. The given values took `steps`.
+pub(crate) fn others(prog: &Program, trips: &Trips, steps: u64) -> Others {
     let mut found = Others { kernels: Vec::new(), all: true };
     // The symbols of a compiled kernel stand for any launch, and its arithmetic is not that of a design.
     if prog.opaque_globals {
@@ -37,14 +41,14 @@ pub(crate) fn others(prog: &Program, trips: &Trips) -> Others {
     let main = trips.family();
     let main = Some((main.symbol, main.step)).filter(|_| !trips.refuses_others());
     for (name, den) in main.into_iter().chain(trips.turns_divisor()) {
-        found.add(prog, &name, den);
+        found.add(prog, &name, den, (STEPS / steps.max(1)).clamp(FEW, MOST) as usize);
     }
     found
 }
 
 impl Others {
-    /// Adds the remainders of one parameter.
-    fn add(&mut self, prog: &Program, name: &str, den: i64) {
+    /// Adds the remainders of one parameter, at most as many as given.
+    fn add(&mut self, prog: &Program, name: &str, den: i64, most: usize) {
         let Some(param) = prog.symbol(name).filter(|_| den > 1) else { return };
         let mut marks = Marks { prog, param, den, at: BTreeSet::new(), raw: false };
         for i in &prog.code {
@@ -55,7 +59,7 @@ impl Others {
             return;
         }
         let mut list: BTreeSet<i64> = if den <= EACH { (0..den).collect() } else { marks.beside() };
-        self.all &= den <= EACH || !marks.raw && list.len() <= MOST;
+        self.all &= den <= EACH || !marks.raw && list.len() <= most;
         let value = prog.symbols[param as usize].value;
         list.remove(&value.rem_euclid(den));
         let kernel = |r: i64| {
@@ -63,7 +67,7 @@ impl Others {
             (0..TRIED).find_map(|k| prog.with(&[(name, first.checked_add(k * den)?)]))
         };
         // A remainder that the kernel refuses has no run.
-        self.kernels.extend(list.into_iter().take(MOST).filter_map(kernel));
+        self.kernels.extend(list.into_iter().take(most).filter_map(kernel));
     }
 }
 
@@ -173,15 +177,16 @@ impl Marks<'_> {
 
     /// Notes where a linear form passes a multiple of a number, or 0 if the number is 0.
     fn mark(&mut self, form: Linear, multiple: i64) {
-        let step = common(multiple, self.den);
-        match form.param {
-            0 => {}
-            1 | -1 if step > 1 => {
-                let first = (-form.param * (form.constant % step)).rem_euclid(step);
-                self.at.extend((first..self.den).step_by(step as usize));
-            }
-            _ => self.raw = true,
+        if form.param == 0 {
+            return;
         }
+        let Some(period) = form.param.checked_mul(self.den).filter(|_| self.den <= REMAINDERS) else {
+            self.raw = true;
+            return;
+        };
+        let step = common(multiple, period);
+        let passed = |r: i64| form.param.checked_mul(r)?.checked_add(form.constant).map(|x| x.div_euclid(step));
+        self.at.extend((0..self.den).filter(|r| passed(*r) != passed(r - 1)));
     }
 
     /// Notes where a quotient of the parameter changes; `None` where its form is not linear.
