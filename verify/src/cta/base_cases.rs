@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 
 use crate::cta::class_run::ClassRun;
+use crate::cta::many_turns::farthest_constant;
+use crate::cta::singled_out::singled_out;
 use crate::induction::grid_size::SizeReads;
 use crate::induction::row_classes::some_trips;
 use crate::prove::{Stop, every_class};
@@ -100,6 +102,7 @@ const SMALL_GRID: i64 = 16;
 
 /// Runs launches with two jobs for some CTAs and one for the others, for all CTAs. The number of jobs also sets the ends
 /// of matrices where the code does not read it. How far a block is from the end depends only on the CTA's last job.
+/// Numbers of jobs that a condition of the text singles out also run.
 pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, v: &mut Verdict) -> Result<(), Stop> {
     if !run.other_grids {
         return Ok(());
@@ -108,8 +111,11 @@ pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, v: &mut Ver
     let more: BTreeSet<i64> =
         if ctas <= SMALL_GRID { (1..ctas).collect() } else { BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]) };
     let trips = (0..=run.options.max_trips).filter(|n| more.iter().any(|j| jobs(*n, ctas + j).is_some()));
+    let farthest = farthest_constant(run.given) + 2;
     for n in trips.take(UNEVEN_TRIPS) {
-        let launches = more.iter().filter_map(|j| Some((ctas + j, jobs(n, ctas + j)?)));
+        let other = singled_out(|j| jobs(n, j), ctas..=farthest).into_iter().filter(|j| j % ctas > 0);
+        let all: BTreeSet<i64> = more.iter().map(|j| ctas + j).chain(other).collect();
+        let launches = all.iter().filter_map(|j| Some((*j, jobs(n, *j)?)));
         for (j, prog) in launches.filter(|(_, prog)| run.has_given_grid(prog)) {
             let place = Place { trips: Some(n), turns: None, jobs: Some(j) };
             every_class(&prog, (run.rules, run.budget), run.options, place, v)?;

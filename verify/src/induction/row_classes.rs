@@ -16,6 +16,7 @@ use warpline_sim::protocol::decisions_at_launch;
 use crate::induction::loop_counter::grown;
 use crate::induction::refined_indices::refine;
 use crate::induction::shift_invariance;
+use crate::induction::uneven_jobs::Text;
 use crate::induction::while_loops::sets;
 use warpline_sim::ir::{ExprUse, each};
 
@@ -66,7 +67,7 @@ pub(crate) fn alike(prog: &Program, next: &Program) -> Result<(), u32> {
         return Ok(());
     }
     let (prog, next) = (&refine(prog), &refine(next));
-    let row = Row { prog, next, step };
+    let row = Row { prog, next, step, text: Text::of(prog, next) };
     let frames = row.frames();
     let mut tiles: BTreeMap<(u16, usize), i64> = BTreeMap::new();
     for (pc, (i, j)) in prog.code.iter().zip(&next.code).enumerate() {
@@ -103,6 +104,7 @@ struct Row<'a> {
     next: &'a Program,
     /// Jobs of one outer iteration of all CTAs.
     step: i64,
+    text: Text<'a>,
 }
 
 impl Row<'_> {
@@ -145,9 +147,17 @@ impl Row<'_> {
         frames
     }
 
+    /// Whether the gain of a number that a launch fixes shows between launches of whole outer iterations: the number of
+    /// jobs itself, a size of the grid, or a number that no job changes. Another one, such as `jobs % grid.size`, may be
+    /// equal in all these launches and differ between two of them.
+    fn is_leaf(&self, e: &Expr) -> bool {
+        let defined = |p: &u16| self.prog.symbols[*p as usize].definition.as_ref().is_some_and(|e| self.text.reads(e));
+        !self.text.reads(e) || self.text.is_grid_size(e) || matches!(e, Expr::Param(p) if !defined(p))
+    }
+
     /// The gain of an expression from one CTA and job to the next; `None` where it is not one number.
     fn gain(&self, e: &Expr, f: &Expr, vars: &[Gain]) -> Option<i64> {
-        if e.is_launch_constant() {
+        if e.is_launch_constant() && self.is_leaf(e) {
             let by = self.next.launch_value(f)?.checked_sub(self.prog.launch_value(e)?)?;
             let lists = [decisions_at_launch(self.prog, [e]), decisions_at_launch(self.next, [f])];
             let evenly =
@@ -156,6 +166,10 @@ impl Row<'_> {
             return evenly.then(|| by / self.step);
         }
         Some(match (e, f) {
+            (Expr::Param(p), Expr::Param(q)) => {
+                let defined = |prog: &Program, p: u16| prog.symbols[p as usize].definition.clone();
+                self.gain(&defined(self.prog, *p)?, &defined(self.next, *q)?, vars)?
+            }
             (Expr::Var(v), _) => match vars[*v as usize] {
                 Gain::By(by) => by,
                 Gain::Unset => 0,
@@ -179,6 +193,12 @@ impl Row<'_> {
                     Binary::Min | Binary::Max => none(x.checked_sub(y)?).map(|_| x)?,
                     Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne => {
                         none(x.checked_sub(y)?)?
+                    }
+                    // A gain of whole divisors changes the quotient alone.
+                    Binary::Div | Binary::CeilDiv | Binary::Rem if x != 0 && y == 0 => {
+                        let by = self.prog.launch_value(&p.1).filter(|by| *by > 0 && p.1.is_launch_constant())?;
+                        none(x % by)?;
+                        if *o == Binary::Rem { 0 } else { x / by }
                     }
                     _ => none(x)? + none(y)?,
                 }

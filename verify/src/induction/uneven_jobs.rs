@@ -17,9 +17,7 @@ use crate::induction::loop_counter::step_of;
 /// Whether the code of a kernel reads the number of jobs only at the end of loops that distribute them. `next` is the
 /// kernel with one outer iteration more for each CTA.
 pub(crate) fn only_end_loops(run: &ClassRun<'_>, prog: &Program, next: &Program) -> bool {
-    let pairs = prog.symbols.iter().zip(&next.symbols).enumerate();
-    let jobs = pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id as ParamId).collect();
-    let of = Text { prog, jobs };
+    let of = Text::of(prog, next);
     // Loops that distribute jobs.
     let shared_out: Vec<&Loop> = prog.loops.iter().filter(|l| l.bound.as_ref().is_some_and(|b| of.reads(b))).collect();
     let ends: BTreeSet<u32> = shared_out.iter().flat_map(|l| [l.head, l.end.saturating_sub(2)]).collect();
@@ -45,9 +43,7 @@ pub(crate) fn only_end_loops(run: &ClassRun<'_>, prog: &Program, next: &Program)
 /// Whether no extent of a matrix treats numbers of jobs between two multiples of the grid in a way of their own, such as
 /// `jobs == 61 ? jobs - 1 : jobs`. An extent is a sum, a product with a constant, a quotient or a minimum.
 pub(crate) fn even_extents(prog: &Program, next: &Program) -> bool {
-    let pairs = prog.symbols.iter().zip(&next.symbols).enumerate();
-    let jobs = pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id as ParamId).collect();
-    let of = Text { prog, jobs };
+    let of = Text::of(prog, next);
     prog.forms.extents.iter().flatten().flatten().all(|e| of.concave(e))
 }
 
@@ -63,15 +59,28 @@ pub(crate) fn is_launch_index(prog: &Program, e: &Expr) -> bool {
     }
 }
 
-struct Text<'p> {
+/// The text of a kernel, and what of it changes with the number of jobs.
+pub(crate) struct Text<'p> {
     prog: &'p Program,
     /// The symbols that the number of jobs changes.
     jobs: BTreeSet<ParamId>,
 }
 
-impl Text<'_> {
+impl<'p> Text<'p> {
+    /// The text of a kernel, and the symbols that differ in the same kernel with more jobs.
+    pub(crate) fn of(prog: &'p Program, next: &Program) -> Text<'p> {
+        let pairs = prog.symbols.iter().zip(&next.symbols).enumerate();
+        let jobs = pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id as ParamId).collect();
+        Text { prog, jobs }
+    }
+
+    /// Whether an expression is a size of the grid.
+    pub(crate) fn is_grid_size(&self, e: &Expr) -> bool {
+        self.prog.forms.grid.iter().flatten().any(|size| size == e)
+    }
+
     /// Whether an expression depends on the number of jobs.
-    fn reads(&self, e: &Expr) -> bool {
+    pub(crate) fn reads(&self, e: &Expr) -> bool {
         let mut reads = false;
         e.visit(&mut |x| {
             if let Expr::Param(p) = x {
@@ -138,7 +147,7 @@ impl Text<'_> {
         else {
             return false;
         };
-        let size = |e: &Expr| !self.reads(e) || self.prog.forms.grid.iter().flatten().any(|size| size == e);
+        let size = |e: &Expr| !self.reads(e) || self.is_grid_size(e);
         *v == var && pair.0 == Expr::Var(var) && size(&pair.1) && step_of(self.prog, l) == self.prog.grid.len()
     }
 }
