@@ -100,6 +100,9 @@ const UNEVEN_TRIPS: usize = 3;
 /// Largest grid for which each number of jobs between one and two for each CTA is run.
 const SMALL_GRID: i64 = 16;
 
+/// Jobs of each CTA, up to which numbers of jobs that the text singles out are searched.
+const SINGLED_OUT_TURNS: i64 = 8;
+
 /// Runs launches with two jobs for some CTAs and one for the others, for all CTAs. The number of jobs also sets the ends
 /// of matrices where the code does not read it. How far a block is from the end depends only on the CTA's last job.
 /// Numbers of jobs that a condition of the text singles out also run.
@@ -111,9 +114,10 @@ pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, v: &mut Ver
     let more: BTreeSet<i64> =
         if ctas <= SMALL_GRID { (1..ctas).collect() } else { BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]) };
     let trips = (0..=run.options.max_trips).filter(|n| more.iter().any(|j| jobs(*n, ctas + j).is_some()));
-    let farthest = farthest_constant(run.given) + 2;
+    let turns = if ctas <= SMALL_GRID { SINGLED_OUT_TURNS } else { 2 };
+    let farthest = (farthest_constant(run.given) + 2).max(turns * ctas);
     for n in trips.take(UNEVEN_TRIPS) {
-        let other = singled_out(|j| jobs(n, j), ctas..=farthest).into_iter().filter(|j| j % ctas > 0);
+        let other = singled_out(|j| jobs(n, j).filter(|_| j % ctas > 0), ctas..=farthest);
         let all: BTreeSet<i64> = more.iter().map(|j| ctas + j).chain(other).collect();
         let launches = all.iter().filter_map(|j| Some((*j, jobs(n, *j)?)));
         for (j, prog) in launches.filter(|(_, prog)| run.has_given_grid(prog)) {

@@ -1,34 +1,33 @@
 //! Launches that a condition of the text singles out, such as `if jobs != 9`.
 //!
 //! Such a condition compares numbers that a launch fixes. Launches with equal results of all these comparisons take
-//! equal decisions on them. So one launch of each list of results is run before the search for an induction, which
-//! names no fault where a launch between two others has one. No proof relies on the choice.
+//! equal decisions on them. So two launches of each list of results run before the search for an induction, which names
+//! no fault where a launch between two others has one. No proof relies on the choice.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Binary, Expr, Program, each};
 
-/// Launches of one line that are run: later ones are left to the induction.
+/// Lists of results of one line whose launches are run.
 const MOST: usize = 16;
 
-/// The smallest number of each list of results, of the numbers that the kernel accepts. There is none where all numbers
-/// have the same results.
+/// The smallest and the largest number of each list of results, of the numbers that the kernel accepts. There is none
+/// where the text has no such comparison.
 pub(super) fn singled_out(at: impl Fn(i64) -> Option<Program>, all: std::ops::RangeInclusive<i64>) -> Vec<i64> {
-    let mut seen = BTreeSet::new();
-    let mut some = Vec::new();
+    let mut seen: BTreeMap<Vec<Option<i64>>, (i64, i64)> = BTreeMap::new();
     for (i, prog) in all.filter_map(|i| Some((i, at(i)?))) {
         let results = results(&prog);
         if results.is_empty() {
             return Vec::new();
         }
-        if seen.insert(results) {
-            some.push(i);
-        }
-        if some.len() == MOST {
-            break;
+        if seen.len() < MOST || seen.contains_key(&results) {
+            seen.entry(results).or_insert((i, i)).1 = i;
         }
     }
-    if some.len() > 1 { some } else { Vec::new() }
+    let mut some: Vec<i64> = seen.values().flat_map(|(first, last)| [*first, *last]).collect();
+    some.sort_unstable();
+    some.dedup();
+    some
 }
 
 /// The results of all comparisons of numbers that a launch fixes.
