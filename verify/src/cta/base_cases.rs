@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 
 use crate::cta::class_run::ClassRun;
+use crate::cta::many_turns::farthest_constant;
+use crate::cta::singled_out::singled_out;
 use crate::induction::grid_size::SizeReads;
 use crate::induction::row_classes::some_trips;
 use crate::prove::{Stop, every_class};
@@ -98,28 +100,27 @@ const UNEVEN_TRIPS: usize = 3;
 /// Largest grid for which each number of jobs between one and two for each CTA is run.
 const SMALL_GRID: i64 = 16;
 
+/// Jobs of each CTA, up to which numbers of jobs that the text singles out are searched.
+const SINGLED_OUT_TURNS: i64 = 8;
+
 /// Runs launches with two jobs for some CTAs and one for the others, for all CTAs. The number of jobs also sets the ends
 /// of matrices where the code does not read it. How far a block is from the end depends only on the CTA's last job.
-pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, v: &mut Verdict) -> Result<(), Stop> {
+/// `own` numbers of jobs also run, and those that a condition of the text singles out.
+pub(super) fn uneven_launches(run: &ClassRun<'_>, jobs: AtTurns<'_>, own: &[i64], v: &mut Verdict) -> Result<(), Stop> {
     if !run.other_grids {
         return Ok(());
     }
     let ctas = run.given.grid.len();
     let more: BTreeSet<i64> =
         if ctas <= SMALL_GRID { (1..ctas).collect() } else { BTreeSet::from([1, 2, 3, ctas / 2, ctas - 2, ctas - 1]) };
-    launches_of(run, jobs, &more.into_iter().map(|j| ctas + j).collect(), v)
-}
-
-/// Runs launches of these numbers of jobs with a few trip counts, for all CTAs.
-pub(super) fn launches_of(
-    run: &ClassRun<'_>,
-    jobs: AtTurns<'_>,
-    numbers: &BTreeSet<i64>,
-    v: &mut Verdict,
-) -> Result<(), Stop> {
-    let trips = (0..=run.options.max_trips).filter(|n| numbers.iter().any(|j| jobs(*n, *j).is_some()));
+    let more: BTreeSet<i64> = more.into_iter().map(|j| ctas + j).chain(own.iter().copied()).collect();
+    let trips = (0..=run.options.max_trips).filter(|n| more.iter().any(|j| jobs(*n, *j).is_some()));
+    let turns = if ctas <= SMALL_GRID { SINGLED_OUT_TURNS } else { 2 };
+    let farthest = (farthest_constant(run.given) + 2).max(turns * ctas);
     for n in trips.take(UNEVEN_TRIPS) {
-        let launches = numbers.iter().filter_map(|j| Some((*j, jobs(n, *j)?)));
+        let other = singled_out(|j| jobs(n, j).filter(|_| j % ctas > 0), ctas..=farthest);
+        let all: BTreeSet<i64> = more.iter().copied().chain(other).collect();
+        let launches = all.iter().filter_map(|j| Some((*j, jobs(n, *j)?)));
         for (j, prog) in launches.filter(|(_, prog)| run.has_given_grid(prog)) {
             let place = Place { trips: Some(n), turns: None, jobs: Some(j) };
             every_class(&prog, (run.rules, run.budget), run.options, place, v)?;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use warpline_sim::ir::{Loop, Program};
 
 use crate::certificate::{DecidedCell, TripRegion};
-use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, launches_of, smaller_grids, uneven_launches};
+use crate::cta::base_cases::{Grids, SHORT, SIDE_BY_SIDE, base_cases, smaller_grids, uneven_launches};
 use crate::cta::class_run::{ClassRun, Line};
 use crate::cta::many_turns::{FEW_TRIPS, later_turns, many_turns};
 use crate::execution::canonical::Landing;
@@ -320,7 +320,7 @@ fn every_turn(
         Ok(found) => found,
         Err(why) => {
             later_turns(run, at, class, v)?;
-            jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, v))?;
+            jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, &[], v))?;
             return Ok(Err(why));
         }
     };
@@ -354,14 +354,13 @@ pub(super) fn uneven(
         return Ok(Ok(Some(why.into())));
     }
     if let Err(line) = row_classes::alike(&a, &b) {
-        jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, v))?;
+        jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, &[], v))?;
         if jobs.is_none() || !uneven_jobs::only_end_loops(run, &a, &b) {
             let why = format!("at line {line} CTAs differ in more than their number of outer iterations");
             return Ok(Ok(Some(why)));
         }
     } else if let Some(own) = job_values::own_value(&a, &b, jobs, run.given.grid.len()) {
-        let numbers = own.jobs.into_iter().collect();
-        jobs.map_or(Ok(()), |jobs| launches_of(run, jobs, &numbers, v))?;
+        jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, &own.jobs, v))?;
         return Ok(Ok(Some(format!("line {} treats some numbers of jobs in a way of its own", own.line))));
     }
     match jobs {

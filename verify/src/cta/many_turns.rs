@@ -1,11 +1,12 @@
 //! Runs of many iterations of one of two nested loops, and few of the other. They find a fault in one of many iterations
 //! before an induction does, or where none holds.
 
-use warpline_sim::ir::{Binary, Expr, Program, each};
+use warpline_sim::ir::{Expr, Program, each};
 
 use crate::cta::base_cases::SHORT;
 use crate::cta::class::{FARTHEST, TRIED};
 use crate::cta::class_run::ClassRun;
+use crate::cta::singled_out::{is_comparison, singled_out};
 use crate::induction::outer_turns;
 use crate::prove::Stop;
 use crate::{AtTurns, Place, Verdict};
@@ -34,7 +35,8 @@ pub(super) fn later_turns(run: &ClassRun<'_>, at: AtTurns<'_>, class: &str, v: &
     Ok(())
 }
 
-/// Runs the last kernel of a list and, if it has a fault, the list up to the first that has one.
+/// Runs the last kernel of a list and, if it has a fault, the list up to the first that has one. Otherwise, runs the
+/// kernels that a condition of the text singles out.
 fn until(
     run: &ClassRun<'_>,
     at: impl Fn(i64) -> Option<(i64, i64, Program)>,
@@ -43,10 +45,12 @@ fn until(
     v: &mut Verdict,
 ) -> Result<(), Stop> {
     let kernel = |i: i64| at(i).filter(|(.., prog)| run.has_given_grid(prog));
-    if !kernel(last).is_some_and(|(.., prog)| run.once(&prog).fails()) {
-        return Ok(());
-    }
-    for (n, t, prog) in (0..=last).filter_map(kernel) {
+    let some: Vec<i64> = if kernel(last).is_some_and(|(.., prog)| run.once(&prog).fails()) {
+        (0..=last).collect()
+    } else {
+        singled_out(|i| kernel(i).map(|(.., prog)| prog), 0..=last)
+    };
+    for (n, t, prog) in some.into_iter().filter_map(kernel) {
         let seen = run.once(&prog);
         if seen.fails() {
             run.taken(v, &prog, &seen, Place { trips: Some(n), turns: Some(t), jobs: None }, class)?;
@@ -56,16 +60,13 @@ fn until(
 }
 
 /// The largest constant that a condition of the text compares a number with, below the largest trip count that is tried.
-fn farthest_constant(prog: &Program) -> i64 {
+pub(super) fn farthest_constant(prog: &Program) -> i64 {
     let mut farthest = 0;
     for i in &prog.code {
         each(prog, i, &mut |_, e| {
             e.visit(&mut |x| {
-                let comparisons = |o: &Binary| {
-                    matches!(o, Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne)
-                };
-                if let Expr::Binary(o, pair) = x
-                    && comparisons(o)
+                if let Expr::Binary(_, pair) = x
+                    && is_comparison(x)
                 {
                     let constants = [pair.0.constant(), pair.1.constant()].into_iter().flatten();
                     farthest = constants.filter(|c| *c < FARTHEST).fold(farthest, i64::max);

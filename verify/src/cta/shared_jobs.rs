@@ -56,7 +56,7 @@ pub(crate) fn decide(run: &ClassRun<'_>, steps: AtTrips<'_>, class: &str, v: &mu
         Ok(Some(_)) | Err(_) => return Err(Stop::Split),
     }
     // How far a job is from the end of its matrix.
-    uneven_launches(run, &jobs, v)?;
+    uneven_launches(run, &jobs, &[], v)?;
     // Fewer jobs than CTAs, which may have another grid, and none.
     for (j, prog) in (0..ctas).filter_map(|j| Some((j, steps(j)?))) {
         let place = Place { trips: Some(j), ..Place::default() };
