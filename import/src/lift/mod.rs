@@ -9,6 +9,7 @@ mod arrivals;
 mod asserted;
 mod atomics;
 mod barriers;
+mod behind;
 mod build;
 mod bulk_rows;
 mod calls;
