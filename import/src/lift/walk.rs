@@ -213,6 +213,7 @@ impl<'a> Walk<'_, 'a> {
             }
         }
         if let Some(join) = self.s.flow.join[b].filter(|_| self.s.idle.contains(&at)) {
+            self.passes_over(at, (b, join))?;
             return Ok(Stop::At(join));
         }
         let Some(cond) = self.guard(inst) else { return Ok(Stop::At(taken)) };
