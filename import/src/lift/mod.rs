@@ -418,7 +418,8 @@ fn walked<'a>(
             w.flush(entry.code.len());
             let mut nodes = w.nodes;
             *wanted = shared.cases.wanted;
-            if last {
+            // A warp that is too long to follow stays so in the next walk.
+            if last || shared.work > walk::WORK {
                 end?;
             }
             shared.keep_vars(&mut kept);

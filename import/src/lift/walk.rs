@@ -9,7 +9,7 @@ use super::shared::Shared;
 use super::tree::{Node, Val};
 
 /// The largest number of instructions of one warp that are walked.
-const WORK: u64 = 40_000;
+pub(super) const WORK: u64 = 40_000;
 /// The largest depth of nested branches.
 const MOST_NESTED: usize = 100;
 
