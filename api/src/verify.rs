@@ -1,8 +1,10 @@
 //! Decides a kernel's barrier protocol for every schedule and trip count.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
+use warpline_import::lift::PossibleLaunch;
 use warpline_scenarios::Expect;
 use warpline_sim::code::Code;
 use warpline_sim::fences::Level;
@@ -386,7 +388,7 @@ fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Opti
     let related = subject.imported.as_ref().and_then(|i| i.related.clone());
     if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
         let launches = subject.imported.as_mut().map(|i| std::mem::take(&mut i.possible)).unwrap_or_default();
-        for p in launches {
+        for p in launches.iter().filter_map(PossibleLaunch::program) {
             let mut one = warpline_verify::verify(&p, subject.rules(), options);
             if one.outcome == Outcome::Violated {
                 subject.replace_symbolic(p);
@@ -432,7 +434,7 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
         Outcome::Violated => 3,
     };
     let variants = subject.imported.as_mut().map(|i| std::mem::take(&mut i.variants)).unwrap_or_default();
-    let (mut worst, mut steps): (Option<(Verdict, Program)>, _) = (None, 0);
+    let (mut worst, mut steps): (Option<(Verdict, Arc<Program>)>, _) = (None, 0);
     for p in variants {
         let v = warpline_verify::verify(&p, rules, options);
         steps += v.steps;
@@ -446,7 +448,7 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
     }
     match worst {
         Some((mut v, p)) => {
-            subject.replace_symbolic(p);
+            subject.replace_symbolic(Arc::unwrap_or_clone(p));
             v.steps = steps;
             v
         }

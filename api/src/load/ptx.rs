@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use warpline_import::lift::launch::Need;
-use warpline_import::lift::{self, Argument, Launch, Lifted};
+use warpline_import::lift::{self, Argument, Launch, Lifted, PossibleLaunch};
 use warpline_import::ptx::{self, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
@@ -32,9 +32,9 @@ pub struct Imported {
     /// What the program leaves open, so that it is not proved.
     pub unproved: Option<String>,
     /// The kernel with the values of some launches, where symbols are related.
-    pub possible: Vec<Program>,
+    pub possible: Vec<PossibleLaunch>,
     /// The kernel for each outcome of undecided conditions.
-    pub variants: Vec<Program>,
+    pub variants: Vec<Arc<Program>>,
     /// Names of the conditions for which `variants` has both outcomes.
     pub conditions: Vec<String>,
     /// Names of the symbols of which `variants` has every value.
@@ -251,11 +251,11 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     lifted.program = lifted.program.with(&values).unwrap_or(lifted.program);
     let values: Values = lifted.program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
     let fidelity = Fidelity::usual(&model);
-    let variants = lifted.variants();
+    let variants: Vec<Arc<Program>> = lifted.variants().into_iter().map(Arc::new).collect();
     let free = lifted.free.iter().map(|f| lifted.program.symbols[f.symbol as usize].name.clone());
     let conditions = free.chain(lifted.under.iter().map(|(s, _)| s.name.clone())).collect();
     let every_value = lifted.capped.iter().map(|c| lifted.program.symbols[c.symbol as usize].name.clone()).collect();
-    let symbolic = variants.first().unwrap_or(&lifted.program).clone();
+    let symbolic = variants.first().map_or_else(|| lifted.program.clone(), |p| Program::clone(p));
     let possible = lifted.possible();
     let imported = Imported {
         assumptions: lifted.assumptions,

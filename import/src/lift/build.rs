@@ -151,6 +151,7 @@ pub(super) fn program(
     };
     let tree = if launch.timed { tree } else { super::asserted::checked(&mut s, tree, everyone) };
     let tree = if launch.timed { tree } else { super::cases::guarded(&mut s, tree, everyone) };
+    let tree = if launch.timed { tree } else { super::behind::counted(&mut s, tree) };
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
     let tree = if launch.timed { tree } else { super::positive::by_counts(&mut s, &names, tree, &stands_for) };
     let (tree, by_launch) = always(tree, way.accesses, &mut |c| {

@@ -9,6 +9,7 @@ mod arrivals;
 mod asserted;
 mod atomics;
 mod barriers;
+mod behind;
 mod build;
 mod bulk_rows;
 mod calls;
@@ -43,6 +44,7 @@ mod joined;
 mod last;
 pub mod launch;
 mod loaded;
+mod loaded_behind;
 mod loops;
 mod mailbox;
 mod map_fences;
@@ -63,6 +65,7 @@ mod pointers;
 mod polls;
 mod positive;
 mod possible;
+mod possible_launch;
 mod pressure;
 mod regions;
 mod related;
@@ -125,6 +128,7 @@ use clusters::cluster;
 pub use clusters::lift;
 pub use launch::{Argument, Launch};
 pub(crate) use loaded::{Loaded, loads_global};
+pub use possible_launch::PossibleLaunch;
 pub use pressure::load_order;
 pub use shared::Shared;
 use tree::{Kind, Node};
@@ -189,17 +193,6 @@ pub struct Lifted {
 }
 
 impl Lifted {
-    /// Programs of which a fault is one of some launch, if symbols are related.
-    pub fn possible(&self) -> Vec<Program> {
-        let given = |l: &Vec<(String, i64)>| {
-            let values: Vec<(&str, i64)> = l.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-            self.program.with(&values).map(|p| p.bind())
-        };
-        let others = self.others.iter().flat_map(Lifted::possible);
-        let without = self.without.iter().flat_map(|l| if l.related.is_none() { l.variants() } else { l.possible() });
-        self.launches.iter().filter_map(given).chain(others).chain(without).collect()
-    }
-
     /// One program for each combination of outcomes of the free conditions and values of the capped symbols, in each case.
     /// Equal programs stand once: in a branch that is not taken, other conditions do not matter.
     pub fn variants(&self) -> Vec<Program> {
@@ -425,7 +418,8 @@ fn walked<'a>(
             w.flush(entry.code.len());
             let mut nodes = w.nodes;
             *wanted = shared.cases.wanted;
-            if last {
+            // A warp that is too long to follow stays so in the next walk.
+            if last || shared.work > walk::WORK {
                 end?;
             }
             shared.keep_vars(&mut kept);

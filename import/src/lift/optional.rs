@@ -34,6 +34,8 @@ pub(super) struct Loading {
     of: FxHashMap<Reg, u32>,
     /// The oldest load that may not have arrived, and one more than the newest.
     open: std::ops::Range<u32>,
+    /// The newest load whose registers a side of a branch by data uses, and the line of this use.
+    behind: Option<(u32, u32)>,
 }
 
 impl Loading {
@@ -63,6 +65,17 @@ impl Loading {
         self.is_empty()
     }
 
+    /// Records that a side of a branch by data uses registers of a load.
+    pub(super) fn used_behind(&mut self, n: u32, line: u32) {
+        self.behind = self.behind.max(Some((n, line)));
+    }
+
+    /// Records that what sides of a branch by data used has arrived. Returns the line of a use if these are all loads.
+    pub(super) fn arrived_behind(&mut self) -> Option<u32> {
+        let (n, line) = self.behind.take()?;
+        (self.open.contains(&n) && self.arrived(n)).then_some(line)
+    }
+
     /// Records that all loads have arrived. Returns whether there was one.
     pub(super) fn all_arrived(&mut self) -> bool {
         let open = !self.is_empty();
@@ -80,7 +93,8 @@ impl Loading {
             let newest = of.entry(r).or_insert(n);
             *newest = n.max(*newest);
         }
-        Loading { of, open: self.open.start.min(other.open.start)..self.open.end.max(other.open.end) }
+        let open = self.open.start.min(other.open.start)..self.open.end.max(other.open.end);
+        Loading { of, open, behind: self.behind.max(other.behind) }
     }
 }
 

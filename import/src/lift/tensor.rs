@@ -177,7 +177,12 @@ impl Walk<'_, '_> {
         writes(i, &mut |r| written.push(r));
         let args = if written.is_empty() { &i.args[..] } else { i.args_from(1) };
         args.iter().for_each(|a| a.each_reg(&mut |r| last = last.max(self.loading.newest(r))));
-        let Some(n) = last.filter(|_| self.unsure == 0) else { return Ok(()) };
+        let Some(n) = last else { return Ok(()) };
+        if self.unsure > 0 {
+            // The wait stands behind the branch, where it also counts for lanes that do not use the registers.
+            self.loading.used_behind(n, i.line);
+            return Ok(());
+        }
         let all = self.loading.arrived(n);
         if all {
             self.s.assume(i.line, "`tcgen05.ld` has loaded a register when an instruction uses it, as this text has no `tcgen05.wait::ld`");

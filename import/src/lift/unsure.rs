@@ -57,6 +57,7 @@ impl Walk<'_, '_> {
             sides.push(std::mem::take(&mut self.regs));
         }
         self.unsure -= 1;
+        self.arrived_behind(at)?;
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
         for (r, (x, y)) in a.into_iter().zip(b).enumerate() {
             let v = match (x, y) {

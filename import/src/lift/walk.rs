@@ -9,7 +9,7 @@ use super::shared::Shared;
 use super::tree::{Node, Val};
 
 /// The largest number of instructions of one warp that are walked.
-const WORK: u64 = 40_000;
+pub(super) const WORK: u64 = 40_000;
 /// The largest depth of nested branches.
 const MOST_NESTED: usize = 100;
 
@@ -213,6 +213,7 @@ impl<'a> Walk<'_, 'a> {
             }
         }
         if let Some(join) = self.s.flow.join[b].filter(|_| self.s.idle.contains(&at)) {
+            self.passes_over(at, (b, join))?;
             return Ok(Stop::At(join));
         }
         let Some(cond) = self.guard(inst) else { return Ok(Stop::At(taken)) };

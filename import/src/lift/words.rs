@@ -94,18 +94,10 @@ impl Walk<'_, '_> {
         mut f: impl FnMut(&mut Arena, &[Term]) -> Option<Term>,
         why: &str,
     ) -> Val {
-        // Floating-point constants are part of the function.
-        let constants = i.args.iter().zip(0u64..).filter_map(|(a, n)| match a {
-            Arg::Float(bits) => Some([n, *bits]),
-            _ => None,
-        });
-        let (name, opposite) = function_of(i);
-        let next = self.s.functions.len() as i64;
-        let id = *self.s.functions.entry((name, constants.flatten().collect())).or_insert(next);
-        if i.op == "setp" {
-            self.s.arena.predicates.insert(FUNCTIONS + id);
-        }
-        let function = |a: &mut Arena, x: &[Term]| {
+        // Most instructions are computed: the name of the function is made when it is needed.
+        let mut functions = std::mem::take(&mut self.s.functions);
+        let mut named = None;
+        let mut function = |a: &mut Arena, x: &[Term]| {
             let mut any = false;
             let mut of_launch = |y: Atom| {
                 any = true;
@@ -121,12 +113,27 @@ impl Walk<'_, '_> {
             if !known || !any {
                 return None;
             }
+            let (id, opposite) = *named.get_or_insert_with(|| {
+                // Floating-point constants are part of the function.
+                let constants = i.args.iter().zip(0u64..).filter_map(|(a, n)| match a {
+                    Arg::Float(bits) => Some([n, *bits]),
+                    _ => None,
+                });
+                let (name, opposite) = function_of(i);
+                let next = functions.len() as i64;
+                (*functions.entry((name, constants.flatten().collect())).or_insert(next), opposite)
+            });
+            if i.op == "setp" {
+                a.predicates.insert(FUNCTIONS + id);
+            }
             let name = a.int(FUNCTIONS + id);
             let all: Vec<Term> = std::iter::once(name).chain(read).collect();
             let t = a.op(Op::Load, &all);
             Some(if opposite { a.not(t) } else { t })
         };
-        self.each(args, |a, x| f(a, x).or_else(|| function(a, x)), why)
+        let v = self.each(args, |a, x| f(a, x).or_else(|| function(a, x)), why);
+        self.s.functions = functions;
+        v
     }
 
     fn word(&mut self, word: Word) -> Term {

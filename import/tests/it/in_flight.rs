@@ -123,3 +123,27 @@ fn fixme_a_use_of_a_loaded_register_before_its_wait_is_not_found() {
                 \ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r30, 32;\n";
     assert_eq!(crate::common::verdict_on(&text(32, body).replace("sm_90a", "sm_100a")), "proved\t");
 }
+
+/// The verdict on a warp that loads tensor memory, where data of each lane decide whether it does `uses` with the register.
+/// It then gives the tensor memory back.
+fn loaded(uses: &str, wait: &str) -> String {
+    let body = format!(
+        "\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 32;\n\tbar.sync 0;\n\
+         \tld.shared.b32 %r30, [%r3];\n\tmul.wide.u32 %rd8, %r1, 4;\n\tadd.s64 %rd9, %rd1, %rd8;\n\
+         \tld.global.b32 %r32, [%rd9];\n\tsetp.eq.s32 %p7, %r32, 0;\n\
+         \ttcgen05.st.sync.aligned.32x32b.x1.b32 [%r30], {{%r3}};\n\ttcgen05.wait::st.sync.aligned;\n\
+         \ttcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r31}}, [%r30];\n\t@%p7 bra $S;\n{uses}$S:\n{wait}\
+         \ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r30, 32;\n"
+    );
+    crate::common::verdict_on(&text(32, &body).replace("sm_90a", "sm_100a"))
+}
+
+#[test]
+fn a_use_behind_a_branch_by_data_waits_for_a_load_in_a_text_without_waits() {
+    let uses = "\tadd.s32 %r33, %r31, 1;\n\tst.global.b32 [%rd9], %r33;\n";
+    assert_eq!(loaded(uses, ""), "proved\t");
+    // No side uses the register.
+    let none = "\tst.global.b32 [%rd9], %r32;\n";
+    assert!(loaded(none, "").starts_with("violated\t"), "{}", loaded(none, ""));
+    assert_eq!(loaded(none, "\ttcgen05.wait::ld.sync.aligned;\n"), "proved\t");
+}

@@ -3,6 +3,7 @@
 mod advances;
 mod anywhere;
 mod asserted;
+mod behind;
 mod boxes;
 mod calls;
 mod choices;
