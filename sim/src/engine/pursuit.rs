@@ -1,0 +1,63 @@
+//! Clusters that load the tiles of others which started earlier.
+//!
+//! The first cluster to load a tile waits for memory, and those behind it find the tile in the cache. They are faster,
+//! so they catch up. Then they wait for memory with the first.
+
+/// The distance of a cluster from the first that loads a tile, if both make as many copies in a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lead {
+    /// Copies of a cluster between the two requests.
+    pub(super) copies: u32,
+    /// Copies that the later cluster has made before its request.
+    pub(super) done: u32,
+}
+
+/// The time that a cluster has gained on those ahead of it, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct Pursuit {
+    /// Tick of the cluster's first request.
+    start: u64,
+    /// Tick of its last request for a tile that another cluster loaded first.
+    last: u64,
+    /// Ticks gained.
+    gained: u64,
+}
+
+impl Pursuit {
+    /// A cluster whose first request is at this tick.
+    pub(super) fn from(start: u64) -> Self {
+        Pursuit { start, last: start, gained: 0 }
+    }
+
+    /// Ticks that a request at `now` waits for data that a cluster ahead has asked memory for, where memory takes `miss`
+    /// ticks longer than the cache. Requests that follow each other sooner than that gain the time between them.
+    pub(super) fn wait(&mut self, lead: Lead, now: u64, miss: u64) -> u64 {
+        let elapsed = now - self.start;
+        let gap = match u64::from(lead.done) {
+            0 => miss,
+            done => (elapsed * u64::from(lead.copies) / done).saturating_sub(self.gained),
+        };
+        let wait = miss.saturating_sub(gap);
+        self.gained += (miss - wait).min(now - self.last);
+        self.last = now;
+        wait
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_catches_up_with_the_one_that_waits_for_memory() {
+        let mut p = Pursuit::from(1000);
+        let mut waits = Vec::new();
+        for step in 0..8 {
+            // Two requests of each step of 100 ticks come at one time.
+            waits.push(p.wait(Lead { copies: 4, done: 2 * step }, 1000 + 100 * u64::from(step), 60));
+            assert_eq!(p.wait(Lead { copies: 4, done: 2 * step }, 1000 + 100 * u64::from(step), 60), waits[step as usize]);
+        }
+        // The other is 200 ticks ahead, and each step gains 60 of them.
+        assert_eq!(waits, [0, 0, 0, 0, 40, 60, 60, 60]);
+    }
+}
