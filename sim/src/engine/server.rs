@@ -84,7 +84,7 @@ pub struct Core {
     pub launch: Server,
     /// Tiles that clusters have read and read again later: cluster, object, coordinates, rows and columns to the part.
     pub read: FxHashSet<(u32, u16, [i64; 2], [i32; 2])>,
-    /// By cluster: what it has gained on clusters that started earlier.
+    /// By cluster: its distance from clusters that started earlier.
     pub pursuits: FxHashMap<u32, Pursuit>,
 }
 

@@ -7,8 +7,8 @@ use crate::ir::Program;
 use crate::machine::Machine;
 use crate::protocol::{GlobalTile, GridDependence, Rules, Walker};
 
-use super::cache::{Bytes, Caches, Level};
 use super::super::pursuit::Lead;
+use super::cache::{Bytes, Caches, Level};
 use super::group::{Crowd, Group, Groups};
 use super::merging::{Merging, When};
 use super::names::Names;
