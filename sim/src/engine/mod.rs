@@ -28,6 +28,7 @@ mod ledger;
 mod movement;
 mod occupancy;
 mod products;
+mod pursuit;
 mod queue;
 mod record;
 mod repeat;

@@ -6,6 +6,7 @@ use crate::protocol::MoveEffect;
 use crate::timeline::{Stall, TICKS};
 
 use super::device::{Level, Wave};
+use super::pursuit::Pursuit;
 use super::server::{Core, Server};
 use super::timing::{AgentTiming, Charge, Timing, ticks};
 
@@ -203,12 +204,19 @@ impl Timing<'_> {
             return Source { dram: 0, looked: 0, extra: 0, hit: Some(ticks(l1)) };
         }
         let level = near.map_or_else(|| m.tile.map_or(Level::Near, |t| w.level(obj, t.at)), |(_, level)| level);
-        let behind = match level {
+        let miss = |core: &Core| c.dram_extra + self.dram_wait(core, now, self.lines(m, obj).1, w.stores);
+        let hit = match level {
             Level::Near => 0.0,
             Level::Far => c.far_extra,
             Level::Last => c.last_extra,
-            Level::Dram => c.dram_extra + self.dram_wait(core, now, self.lines(m, obj).1, w.stores),
+            Level::Dram => miss(core),
         };
+        let lead = m.tile.filter(|_| level < Level::Dram && near.is_none()).and_then(|t| w.lead(obj, t.at));
+        let joined = lead.map_or(0, |lead| {
+            let more = ticks((miss(core) - hit).max(0.0));
+            core.pursuits.entry(seat.cluster).or_insert_with(|| Pursuit::from(now)).wait(lead, now, more)
+        });
+        let behind = hit + joined as f64;
         let extra = ticks(behind + self.slice_wait(core, now));
         let dram = if near.is_some() && level < Level::Dram { 0.0 } else { shares.dram };
         let looked = shares.looked * share * if near.is_some() && to_registers { missed } else { 1.0 };

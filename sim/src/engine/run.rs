@@ -194,7 +194,8 @@ fn run_unit(
     let device = options.fidelity == Fidelity::Device && only.is_none();
     let routes = if uneven || device { Routes::new(prog, rules) } else { None };
     let dealt = routes.as_ref().filter(|_| uneven);
-    let dealt = dealt.and_then(|r| dispatch::last_unit(&r.lengths(), units, seats as i64));
+    let dealt = dealt.and_then(|r| dispatch::deal(&r.lengths(), units, seats as i64));
+    let (dealt, starts) = dealt.map_or((None, Vec::new()), |d| (Some(d.last), d.starts));
     let in_turn = || (0..share).map(|i| unit + i * units).filter(|id| *id < clusters).collect();
     let mut list: Vec<i64> = dealt.unwrap_or_else(in_turn);
     let more_tiles = if prog.hands_out() && list.len() > seats { list.split_off(seats) } else { Vec::new() };
@@ -202,7 +203,7 @@ fn run_unit(
     list.reverse();
     let (list, more_tiles) = only.map_or((list, more_tiles), |cluster| (vec![cluster], Vec::new()));
     let resident = units * seats as i64;
-    let launch = Launch { seats: seats as i64, units, own: &own, warm: options.warm_l2 };
+    let launch = Launch { seats: seats as i64, units, own: &own, starts: &starts, warm: options.warm_l2 };
     let routes = routes.as_ref().filter(|_| device);
     let memory = Memory::new(prog, machine, rules, launch, routes)?;
     let misses = if options.warm_l2 { vec![0.0; prog.objects.len()] } else { misses(prog, resident) };

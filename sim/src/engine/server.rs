@@ -1,6 +1,8 @@
 //! A resource with a rate, which serves requests one by one in order of arrival.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::pursuit::Pursuit;
 
 /// A server.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +84,8 @@ pub struct Core {
     pub launch: Server,
     /// Tiles that clusters have read and read again later: cluster, object, coordinates, rows and columns to the part.
     pub read: FxHashSet<(u32, u16, [i64; 2], [i32; 2])>,
+    /// By cluster: its distance from clusters that started earlier.
+    pub pursuits: FxHashMap<u32, Pursuit>,
 }
 
 /// The servers of which a core has one, in a fixed order, with their names; `mut` gives mutable references.

@@ -20,6 +20,7 @@ use crate::ir::Program;
 use crate::machine::{Machine, MissingParam};
 use crate::protocol::{Route, Rules, Traffic, Walker, World};
 
+use super::pursuit::Lead;
 use cache::Caches;
 pub(super) use cache::{Bytes, Level};
 use wave::Tiles;
@@ -53,6 +54,8 @@ pub(super) struct Wave {
     missed: FxHashMap<(u16, [i64; 2]), f64>,
     /// Tiles that all clusters load and a core's own cache keeps.
     kept: FxHashSet<(u16, [i64; 2])>,
+    /// Tiles of the unit that another cluster of the wave has loaded from memory earlier.
+    leads: FxHashMap<(u16, [i64; 2]), Lead>,
     /// Levels of the unit's tiles, copy by copy.
     signs: Vec<Level>,
 }
@@ -61,6 +64,11 @@ impl Wave {
     /// Where a tile of the simulated unit comes from.
     pub(super) fn level(&self, obj: u16, at: [i64; 2]) -> Level {
         self.levels.get(&(obj, at)).copied().unwrap_or(Level::Near)
+    }
+
+    /// The cluster that loads a tile before the simulated unit does, if it started earlier.
+    pub(super) fn lead(&self, obj: u16, at: [i64; 2]) -> Option<Lead> {
+        self.leads.get(&(obj, at)).copied()
     }
 
     /// Where a tile comes from when a cluster reads it once more, if one does.
@@ -106,6 +114,8 @@ pub(super) struct Launch<'l> {
     pub(super) units: i64,
     /// The clusters of the unit that is simulated.
     pub(super) own: &'l FxHashSet<i64>,
+    /// When each cluster starts, in instructions of its longest agent; empty where all clusters have one length.
+    pub(super) starts: &'l [u64],
     /// Whether the data that is read is in the cache already, as far as it fits, because an equal launch preceded.
     pub(super) warm: bool,
 }
@@ -155,6 +165,12 @@ impl Routes {
     /// Whether some clusters have longer routes than others.
     fn differ(&self) -> bool {
         self.routes.windows(2).any(|r| r[0].length != r[1].length)
+    }
+
+    /// Copies per instruction of the longest route.
+    fn pace(&self) -> f64 {
+        let longest = self.routes.iter().max_by_key(|r| r.length);
+        longest.map_or(0.0, |r| r.copies.len() as f64 / r.length.max(1) as f64)
     }
 
     /// The copies that all clusters share, if they do.

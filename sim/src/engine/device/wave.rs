@@ -7,6 +7,7 @@ use crate::ir::Program;
 use crate::machine::Machine;
 use crate::protocol::{GlobalTile, GridDependence, Rules, Walker};
 
+use super::super::pursuit::Lead;
 use super::cache::{Bytes, Caches, Level};
 use super::group::{Crowd, Group, Groups};
 use super::merging::{Merging, When};
@@ -185,7 +186,10 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let mut per = vec![Bytes::default(); self.prog.objects.len()];
         let crowds = |ids: &[i64]| self.crowds(ids);
         let groups = Groups::new(self.prog, first..end, |id| mine.contains(&id), crowds);
-        let steps = (first..end).map(|id| routes.of(id).copies.len()).max().unwrap_or(0);
+        let behind = self.behind(first..end, routes);
+        let apart = !behind.is_empty();
+        let behind = |id: i64| behind.get((id - first) as usize).copied().unwrap_or(0);
+        let steps = (first..end).map(|id| behind(id) + routes.of(id).copies.len()).max().unwrap_or(0);
         let mut requests: Vec<TileRequest> = Vec::new();
         let mut unions: [Unions; 4] = Default::default();
         // The first wave starts in step, and stays so until its CTAs store results.
@@ -195,6 +199,8 @@ impl<'p, 'l> Tiles<'p, 'l> {
         // By object: bytes that the simulated unit's clusters read, and those that may come from memory.
         let mut firsts = vec![(0, 0); self.prog.objects.len()];
         let mut mine_read: FxHashSet<(u32, u32)> = FxHashSet::default();
+        // By tile: the step of its first read, which came from memory.
+        let mut loaded: FxHashMap<u32, usize> = FxHashMap::default();
         let mut l1 = OwnCache::new(self.l1, self.stored_share(first, routes));
         for step in 0..steps {
             // A shared list has one copy at this step, which depends on some coordinates. Separate lists may depend on
@@ -208,7 +214,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
             for (group, g) in groups_by.iter().enumerate() {
                 let id = g.own.unwrap_or(g.ids[0]);
                 let route = routes.of(id);
-                let Some(t) = route.copies.get(step) else { continue };
+                let Some(t) = step.checked_sub(behind(id)).and_then(|step| route.copies.get(step)) else { continue };
                 let Some(tile) = self.walker.tile(id, t, &route.vars(t, id)) else { continue };
                 let elements = self.walker.by_elements(t);
                 let boxed = self.prog.opaque_globals && elements && self.walker.is_boxed(t);
@@ -259,7 +265,15 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 } else {
                     self.read(same, (groups_by, &mut *unions), when, sum)
                 };
-                for w in same.iter().filter(|w| groups_by[w.group as usize].own.is_some()) {
+                if apart && level == Level::Dram {
+                    loaded.entry(same[0].tile).or_insert(step);
+                }
+                for w in same.iter() {
+                    let Some(own) = groups_by[w.group as usize].own else { continue };
+                    if let Some(before) = loaded.get(&w.tile).filter(|before| **before < step) {
+                        let lead = Lead { copies: (step - before) as u32, done: (step - behind(own)) as u32 };
+                        wave.leads.entry((w.obj, w.at)).or_insert(lead);
+                    }
                     wave.signs.push(level);
                     let before = wave.levels.contains_key(&(w.obj, w.at));
                     // Compiled kernels read small tiles many times: scales, vectors. The first read of one may be slow.
@@ -291,6 +305,16 @@ impl<'p, 'l> Tiles<'p, 'l> {
             total.add(b);
         }
         wave
+    }
+
+    /// By cluster of a wave: copies that a cluster as long as the longest makes before this one starts. Clusters of a
+    /// later wave start where earlier ones end. If lengths differ, so do these times, and a cluster finds in the cache
+    /// what one that started earlier has loaded.
+    fn behind(&self, ids: std::ops::Range<i64>, routes: &Routes) -> Vec<usize> {
+        let starts = self.at.starts.get(ids.start as usize..ids.end as usize).filter(|_| self.later && routes.differ());
+        let first = starts.and_then(|s| s.iter().min().copied()).unwrap_or(0);
+        let pace = routes.pace();
+        starts.unwrap_or_default().iter().map(|at| ((at - first) as f64 * pace) as usize).collect()
     }
 
     /// Whether a core's own cache has room for all of an array.
