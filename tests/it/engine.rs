@@ -110,6 +110,22 @@ fn skipping_repetitions_changes_nothing() {
     assert!(skipped >= 3, "too few of the scenarios repeat: {skipped}");
 }
 
+/// A record of few spans is full soon. What follows is skipped as without a record, and the timeline ends with the run.
+#[test]
+fn a_full_record_lets_repetitions_be_skipped() {
+    let mut skipped = 0;
+    for (name, set) in SMALL {
+        let full = run(name, set, &RunOptions { skip_repeats: false, ..RunOptions::default() });
+        let recorded = run(name, set, &RunOptions { timeline: Some(10), ..RunOptions::default() });
+        assert_eq!(essence(&recorded), essence(&full), "{name}");
+        let whole = run(name, set, &RunOptions { timeline: Some(10), skip_repeats: false, ..RunOptions::default() });
+        let end = |r: &Report| r.timeline.as_ref().map(|t| (t.end, t.truncated_at));
+        assert_eq!(end(&recorded), end(&whole), "{name}");
+        skipped += (recorded.ctas_simulated < full.ctas_simulated) as u32;
+    }
+    assert!(skipped >= 3, "too few of the scenarios repeat: {skipped}");
+}
+
 #[test]
 fn the_same_run_gives_the_same_report_on_every_thread() {
     let options = RunOptions { timeline: Some(10_000), ..RunOptions::default() };

@@ -67,6 +67,11 @@ impl<'p> Recorder<'p> {
         id
     }
 
+    /// Whether later spans are left out.
+    pub(super) fn is_full(&self) -> bool {
+        self.spans.len() >= self.limit
+    }
+
     /// The row of an agent.
     pub(super) fn agent(&mut self, cta: u32, index: u32, who: AgentInfo) -> u32 {
         let role = self.prog.role_of(who.warp).map_or("warp".to_string(), |r| r.name.clone());
@@ -204,6 +209,7 @@ impl<'p> Recorder<'p> {
             place[old] = new as u32;
         }
         let rows = order.iter().map(|&i| self.kinds[i].2.clone()).collect();
+        let all = self.spans.len();
         let mut spans: Vec<(usize, Span)> = self
             .spans
             .into_iter()
@@ -214,16 +220,16 @@ impl<'p> Recorder<'p> {
             })
             .filter(|(_, s)| s.end > s.start)
             .collect();
-        spans.sort_by_key(|(i, s)| (s.start, s.row, s.end, *i));
-        let mut moved: BTreeMap<u32, u32> = BTreeMap::new();
+        spans.sort_unstable_by_key(|(i, s)| (s.start, s.row, s.end, *i));
+        let mut moved: Vec<Option<u32>> = vec![None; all];
         for (new, (old, _)) in spans.iter().enumerate() {
-            moved.insert(*old as u32, new as u32);
+            moved[*old] = Some(new as u32);
         }
         let spans = spans
             .into_iter()
             .map(|(_, mut s)| {
-                s.woken_by = s.woken_by.and_then(|w| moved.get(&w).copied());
-                s.started_by = s.started_by.and_then(|w| moved.get(&w).copied());
+                s.woken_by = s.woken_by.and_then(|w| moved[w as usize]);
+                s.started_by = s.started_by.and_then(|w| moved[w as usize]);
                 s.on = s.on.map(|row| place[row as usize]);
                 s
             })

@@ -46,7 +46,9 @@ impl Repeats {
 
     /// Compares states when a seat is free, before its next cluster is launched.
     pub(super) fn look(&mut self, e: &mut Engine<'_>, now: u64) {
-        if !self.on || e.todo.len() < 2 * e.seats.len() || e.launched == 0 {
+        // A record shows each launch until it is full.
+        let recorded = e.recorder.as_ref().is_some_and(|r| !r.is_full());
+        if !self.on || recorded || e.todo.len() < 2 * e.seats.len() || e.launched == 0 {
             return;
         }
         let state = e.state(now);

@@ -100,14 +100,15 @@ impl Engine<'_> {
         let per_cta = m.get("limit.shared_per_cta").unwrap_or(0.0) as i64;
         let resident = occupancy.ctas_per_core.max(1) as i64;
         let faults = self.findings.iter().filter(|f| !f.note && f.cycle >= 0.0);
-        let tick = |f: &Finding| ((f.cycle * TICKS as f64) as u64).saturating_sub(self.skipped);
+        let tick = |f: &Finding| (f.cycle * TICKS as f64) as u64;
         let mark = |f: &Finding| Mark { tick: tick(f), label: f.kind.name().to_string(), site: f.site };
         let mut marks: Vec<Mark> = faults.map(mark).collect();
         let (drawn, hangs) = self.draw_waits_for_ever(matches!(outcome, Outcome::Hung(_)));
-        marks.extend(hangs);
+        // Repetitions are skipped only behind the last span of a record.
+        marks.extend(hangs.into_iter().map(|mark| Mark { tick: mark.tick + self.skipped, ..mark }));
         marks.sort_by(|a, b| (a.tick, a.site, &a.label).cmp(&(b.tick, b.site, &b.label)));
         let timeline = self.recorder.take().map(|r| {
-            let mut t = r.finish(drawn);
+            let mut t = r.finish(drawn + self.skipped);
             t.faults = marks;
             t.title = format!("{} on {}", prog.name, if paper { "paper" } else { &m.title });
             let values: Vec<String> = prog.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();

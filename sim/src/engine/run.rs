@@ -239,9 +239,7 @@ fn run_unit(
         engine.seats.push(Seat::empty());
         engine.queue.push(0, EventKind::Seat { seat });
     }
-    let mut repeats = Repeats::new(
-        only.is_none() && options.skip_repeats && options.timeline.is_none() && !World::depends_on_grid(prog),
-    );
+    let mut repeats = Repeats::new(only.is_none() && options.skip_repeats && !World::depends_on_grid(prog));
     let outcome = engine.go(options.max_events, &mut repeats);
     engine.close();
     *mix = engine.queue.take_record();
