@@ -122,16 +122,19 @@ impl Subject {
 }
 
 impl Subject {
+    /// Whether CTAs share out jobs, so that no two make the same one.
+    fn shares_out(&self) -> bool {
+        self.source.contains("step grid.size")
+    }
+
     /// The CTAs that share out jobs, each of which makes one where each other one does.
     pub fn ctas_for_a_job(&self, values: &Values) -> i64 {
-        let shared_out = self.source.contains("step grid.size");
-        self.compile(values).filter(|_| shared_out).map_or(1, |prog| prog.grid.len())
+        self.compile(values).filter(|_| self.shares_out()).map_or(1, |prog| prog.grid.len())
     }
 
     /// Gives the jobs of a cluster these lengths, one after the other, and the last one to all others.
     pub fn set_lengths(&self, prog: &mut Program, cluster: i64, lengths: &[i64]) {
-        let shared_out = self.source.contains("step grid.size");
-        let (first, step) = if shared_out { (cluster, prog.grid.len()) } else { (0, 1) };
+        let (first, step) = if self.shares_out() { (cluster, prog.grid.len()) } else { (0, 1) };
         let last = Expr::Const(lengths.last().copied().unwrap_or(0));
         let run = lengths.iter().enumerate().rev().fold(last, |rest, (k, n)| {
             let job = Expr::Const(first + k as i64 * step);

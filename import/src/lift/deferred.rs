@@ -85,12 +85,11 @@ fn beside_loads(all: Instructions) -> (Instructions, Instructions) {
     let earlier = if n > LONGEST_LOAD { n - LOAD } else { 0 };
     let share = |of: u32| (u64::from(of) * u64::from(earlier) / u64::from(n.max(1))) as u32;
     let before = Instructions { int: share(all.int), fma: share(all.fma), special: 0, chain: share(all.chain) };
-    let left = |a: u32, b: u32| a - b;
     let beside = Instructions {
-        int: left(all.int, before.int),
-        fma: left(all.fma, before.fma),
+        int: all.int - before.int,
+        fma: all.fma - before.fma,
         special: all.special,
-        chain: left(all.chain, before.chain),
+        chain: all.chain - before.chain,
     };
     (before, beside)
 }

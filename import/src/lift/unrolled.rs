@@ -1,8 +1,8 @@
 //! Loads of loops that the assembler unrolls.
 //!
 //! ptxas unrolls a loop that only loads and computes by four, and what is left by two and one. It issues the loads of several
-//! iterations of an unrolled step together: of four iterations with up to 11 instructions of PTX, of two with 15 or 19, and
-//! of one with 27. A warp waits for these loads, and then issues the next. Source: the machine code of 39 norms and sums of
+//! iterations of an unrolled step together. These are four iterations of up to 11 instructions of PTX, two of 15 or 19, and
+//! one of 27. A warp waits for these loads, and then issues the next. Source: the machine code of 39 norms and sums of
 //! rows that Triton compiled for `sm_90a`. Each loop of up to 38 instructions of PTX is unrolled, and none of 56 and more.
 
 use crate::symbolic::{Arena, Atom, Term};

@@ -1,6 +1,6 @@
 //! Loops behind a condition that another warp has in its count.
 
-/// The verdict on a kernel whose first warp passes a barrier `count` times, and whose second warp passes it once, and `n - 1`
+/// The verdict on a kernel of two warps. The first passes a barrier `count` times. The second passes it once, and `n - 1`
 /// times behind a branch that `%p5` leaves. Both pass it once more if they passed it an odd number of times.
 fn verdict(count: &str, leaves: &str, parity: u32) -> String {
     let text = format!(

@@ -45,7 +45,7 @@ impl Engine<'_> {
         let last = self.seats.iter().flat_map(|s| &s.runs).map(|run| run.upto).fold(self.end, u64::max);
         let end = if hung { last + last / 16 } else { last };
         let mut since: BTreeMap<u32, u64> = BTreeMap::new();
-        let Some(r) = &mut self.recorder else { return (end, Vec::new()) };
+        let Some(r) = &mut self.recorder else { return (end + self.skipped, Vec::new()) };
         for seat in &self.seats {
             let Some(w) = &seat.world else { continue };
             for (a, run) in seat.runs.iter().enumerate() {
@@ -70,7 +70,8 @@ impl Engine<'_> {
                 }
             }
         }
-        let mark = |(site, tick)| Mark { tick, label: "waits for ever".to_string(), site };
-        (end, if hung { since.into_iter().map(mark).collect() } else { Vec::new() })
+        // Repetitions are skipped only behind the last span of a record.
+        let mark = |(site, tick)| Mark { tick: tick + self.skipped, label: "waits for ever".to_string(), site };
+        (end + self.skipped, if hung { since.into_iter().map(mark).collect() } else { Vec::new() })
     }
 }

@@ -112,7 +112,7 @@ impl<'p> Recorder<'p> {
         if end <= start {
             return None;
         }
-        if self.spans.len() >= self.limit {
+        if self.is_full() {
             self.truncated = Some(self.truncated.map_or(start, |t| t.min(start)));
             return None;
         }

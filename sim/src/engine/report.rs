@@ -104,11 +104,10 @@ impl Engine<'_> {
         let mark = |f: &Finding| Mark { tick: tick(f), label: f.kind.name().to_string(), site: f.site };
         let mut marks: Vec<Mark> = faults.map(mark).collect();
         let (drawn, hangs) = self.draw_waits_for_ever(matches!(outcome, Outcome::Hung(_)));
-        // Repetitions are skipped only behind the last span of a record.
-        marks.extend(hangs.into_iter().map(|mark| Mark { tick: mark.tick + self.skipped, ..mark }));
+        marks.extend(hangs);
         marks.sort_by(|a, b| (a.tick, a.site, &a.label).cmp(&(b.tick, b.site, &b.label)));
         let timeline = self.recorder.take().map(|r| {
-            let mut t = r.finish(drawn + self.skipped);
+            let mut t = r.finish(drawn);
             t.faults = marks;
             t.title = format!("{} on {}", prog.name, if paper { "paper" } else { &m.title });
             let values: Vec<String> = prog.params.iter().map(|(n, v)| format!("{n} = {v}")).collect();

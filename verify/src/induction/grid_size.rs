@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 
 use warpline_sim::ir::{Binary, Expr, Instr, ParamId, Program, Unary, each};
 
+use crate::induction::loop_counter::changed_symbols;
+
 /// The reads of a grid's size, or of other numbers that depend on the number of jobs and are not linear in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SizeReads {
@@ -22,9 +24,7 @@ pub(crate) enum SizeReads {
 
 /// The strongest read of a program; `next` is the same program with more jobs.
 pub(crate) fn size_reads(prog: &Program, next: &Program) -> SizeReads {
-    let pairs = prog.symbols.iter().zip(&next.symbols).enumerate();
-    let jobs = pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id as ParamId).collect();
-    let of = Reads { prog, jobs };
+    let of = Reads { prog, jobs: changed_symbols(prog, next) };
     let one = |(pc, i): (usize, &Instr)| {
         let line = prog.site(pc as u32).line;
         let mut found = SizeReads::Steps;

@@ -11,6 +11,7 @@ use warpline_sim::ir::{Binary, Expr, Grid, ParamId, Program, each};
 use warpline_sim::protocol::decisions_at_launch;
 
 use crate::AtTurns;
+use crate::induction::loop_counter::changed_symbols;
 use crate::induction::row_classes::{TURNS, every_value, some_trips};
 use crate::induction::shift_invariance::{self, Conditions};
 use crate::induction::uneven_jobs::Text;
@@ -103,10 +104,7 @@ impl<'a> Launches<'a> {
         let at = |t: i64| some_trips(|n| even(n, t).zip(even(n, t + 1)).map(|(prog, _)| (n, prog)));
         let (turns, (n, prog)) = TURNS.into_iter().find_map(|t| Some((t, at(t)?)))?;
         let other = even(n + 1, turns).or_else(|| even(n - 1, turns));
-        let varied = other.map_or_else(BTreeSet::new, |other| {
-            let pairs = (0..).zip(prog.symbols.iter().zip(&other.symbols));
-            pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id).collect()
-        });
+        let varied = other.map_or_else(BTreeSet::new, |other| changed_symbols(&prog, &other));
         Some(Launches { jobs, n, ctas, grid: prog.grid, turns, varied })
     }
 
@@ -124,10 +122,8 @@ impl<'a> Launches<'a> {
     fn own(&self, e: &Expr) -> Option<Vec<i64>> {
         let value = |j: i64| self.at(j)?.launch_value(e);
         let (at, later) = (self.turns * self.ctas, (self.turns + 1) * self.ctas);
-        let (first, by) = (value(at)?, value(later)?.checked_sub(value(at)?)?);
-        if by % self.ctas != 0 {
-            return Some(Vec::new());
-        }
+        let (Some(first), Some(second)) = (value(at), value(later)) else { return Some(Vec::new()) };
+        let Some(by) = second.checked_sub(first).filter(|by| by % self.ctas == 0) else { return Some(Vec::new()) };
         let differs = |j: &i64| value(*j).is_some_and(|x| x != first + (j - at) * (by / self.ctas));
         let own: Vec<i64> = (1..=self.last()).filter(differs).take(NAMED).collect();
         if !own.is_empty() {

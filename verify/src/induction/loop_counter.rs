@@ -1,6 +1,8 @@
 //! Loops with more iterations in a longer run, and detection of their steps.
 
-use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program};
+use std::collections::BTreeSet;
+
+use warpline_sim::ir::{Binary, Expr, Instr, Loop, ParamId, Program};
 use warpline_sim::protocol::AgentId;
 
 use crate::execution::canonical::{CanonicalRun, StepOutcome};
@@ -79,6 +81,12 @@ pub(crate) fn grown<'p>(short: &'p Program, long: &Program) -> Vec<(&'p Loop, i6
         (by != 0).then_some((a, by))
     };
     pairs.filter_map(by).collect()
+}
+
+/// The symbols with another value in the same kernel with other parameters.
+pub(crate) fn changed_symbols(a: &Program, b: &Program) -> BTreeSet<ParamId> {
+    let pairs = (0..).zip(a.symbols.iter().zip(&b.symbols));
+    pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id).collect()
 }
 
 /// The step of a loop's index, which the last but one instruction of the loop adds.

@@ -12,9 +12,10 @@ use crate::Trips;
 
 /// Largest number of remainders of which each one is decided.
 const EACH: i64 = 8;
-/// Smallest and largest number of representatives of more remainders. Between these, they take so many steps.
+/// Largest number of representatives of more remainders, where each takes many steps and where each takes few.
 const FEW: u64 = 12;
 const MOST: u64 = 256;
+/// Steps of all representatives, by which their number is chosen between these.
 const STEPS: u64 = 1_000_000;
 /// Largest number of remainders that are told apart.
 const REMAINDERS: i64 = 1 << 16;

@@ -12,7 +12,7 @@ use warpline_sim::ir::{Binary, Env, Expr, Instr, Loop, ParamId, Program, each};
 
 use crate::cta::class_run::ClassRun;
 use crate::execution::shared;
-use crate::induction::loop_counter::step_of;
+use crate::induction::loop_counter::{changed_symbols, step_of};
 
 /// Whether the code of a kernel reads the number of jobs only at the end of loops that distribute them. `next` is the
 /// kernel with one outer iteration more for each CTA.
@@ -69,8 +69,7 @@ pub(super) struct Text<'p> {
 impl<'p> Text<'p> {
     /// `next` is the program with more jobs.
     pub(super) fn of(prog: &'p Program, next: &Program) -> Text<'p> {
-        let pairs = (0..).zip(prog.symbols.iter().zip(&next.symbols));
-        Text { prog, jobs: pairs.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id).collect() }
+        Text { prog, jobs: changed_symbols(prog, next) }
     }
 
     /// Whether an expression depends on the number of jobs. A `let` may be varied, whatever it is computed from.

@@ -1,12 +1,11 @@
 //! The programs of a kernel whose jobs have trip counts of their own, with a place between jobs.
 
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use warpline_sim::ir::{Cost, Expr, Instr, Loop, Op, ParamId, Program, each};
+use warpline_sim::ir::{Cost, Expr, Instr, Loop, Op, Program, each};
 
 use crate::AtTurns;
-use crate::induction::loop_counter::grown;
+use crate::induction::loop_counter::{changed_symbols, grown};
 use crate::induction::refined_indices::refine;
 use crate::mutation::splice::insert;
 
@@ -45,8 +44,7 @@ impl<'a> Kernels<'a> {
             return Err("the loop over jobs is inside another loop".into());
         }
         // Between jobs, no number depends on the length of a job.
-        let values = (0..).zip(one.symbols.iter().zip(&longer.symbols));
-        let lengths: BTreeSet<ParamId> = values.filter(|(_, (a, b))| a.value != b.value).map(|(id, _)| id).collect();
+        let lengths = changed_symbols(&one, &longer);
         for (pc, i) in one.code.iter().enumerate() {
             let mut reads = false;
             each(&one, i, &mut |_, e| reads |= !one.parameters_of(e).is_disjoint(&lengths));
