@@ -5,6 +5,7 @@ mod alike;
 mod alike_loops;
 mod always;
 mod anywhere;
+mod arithmetic;
 mod arrivals;
 mod asserted;
 mod atomics;

@@ -9,6 +9,7 @@ use warpline_sim::ir::Instructions;
 use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Arena, Atom, Node as TermNode, Term};
 
+use super::arithmetic::Reciprocals;
 use super::issue::{Block, LATENCY};
 use super::launch::{Argument, Launch, ParamField};
 use super::loaded::{Loaded, loads_global};
@@ -46,40 +47,18 @@ pub(super) struct Issued {
     block: Block,
     /// Loads that no instruction has used yet.
     loads: Loaded,
+    /// Registers whose reciprocal is known.
+    reciprocals: Reciprocals,
     /// Registers that depend on memory, products or other warps.
     results: Results,
     /// Whether one of the instructions since the last node needs such a register.
     bound: bool,
 }
 
-/// The same for a special function.
+/// Cycles until the result of a special function can be used ([`LATENCY`] for other arithmetic).
 const SPECIAL_LATENCY: u64 = 16;
-/// The same for a shuffle, which takes as long as a load of shared memory (`memory.shared_latency`).
+/// Cycles until the result of a shuffle can be used, as of a load of shared memory (`memory.shared_latency`).
 const SHUFFLE_LATENCY: u64 = 24;
-
-/// Units that execute one warp instruction: integer, floating-point, special.
-fn work(i: &Inst) -> Instructions {
-    let double = u32::from(i.mods.iter().any(|m| matches!(m.as_str(), "s64" | "u64" | "b64" | "f64")));
-    let float = i.mods.last().is_some_and(|m| m.starts_with('f') || m.starts_with("bf"));
-    let (mut int, mut fma, mut special) = (0, 0, 0);
-    match i.op.as_str() {
-        "ld" if i.has("param") => {}
-        // Copies of registers and changes of width that the assembler removes.
-        "mov" | "cvta" | "ret" | "exit" | "pragma" | "nop" => {}
-        "cvt" if !i.mods.iter().any(|m| m.contains('f')) => {}
-        "ex2" | "lg2" | "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "tanh" if i.has("approx") || i.op == "ex2" => {
-            special = 1
-        }
-        "sqrt" | "rcp" => (fma, special) = (6, 1),
-        "div" if float => (fma, special) = (if i.has("rn") { 8 } else { 2 }, 1),
-        "div" | "rem" => (int, special) = (12 * (1 + double), 2),
-        "add" | "sub" | "mul" | "fma" | "mad" if float => fma = 1,
-        "mma" | "wgmma" | "tcgen05" | "ldmatrix" | "stmatrix" | "cp" | "ld" | "ldu" | "st" | "red" | "atom" | "bar"
-        | "barrier" | "mbarrier" | "fence" | "membar" | "elect" | "setmaxnreg" | "griddepcontrol" | "trap" => {}
-        _ => int = 1 + double,
-    }
-    Instructions { int, fma, special, chain: 0 }
-}
 
 impl Walk<'_, '_> {
     /// The launch whose run the program is for.
@@ -110,8 +89,8 @@ impl Walk<'_, '_> {
             return Ok(());
         }
         self.uses(at, i);
-        let more = work(i);
         if self.dry == 0 {
+            let more = self.issued.reciprocals.work(i);
             self.issued.work = self.issued.work.and(more);
             self.depends(i, more);
             let free = self.issued.results.follow(i);
