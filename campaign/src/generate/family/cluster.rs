@@ -68,8 +68,9 @@ pub(super) fn multicast(dice: &mut Dice) -> Template {
     let expect = |bytes: &str| format!("arrive full[{slot}] expect {bytes}");
     t.fault("expect", 0, &expect("bytes(a)"), &expect("2 * bytes(a)"));
     t.harmless("expect", 0, &expect("bytes(a)"), &expect("bytes(a)"));
-    let fill =
-        |mask: &str, tile: &str| format!("tma A[cluster.m, {tile}] -> a[{slot}] signals full[{slot}] multicast {mask}");
+    let fill = |mask: &str, tile: &str| {
+        format!("tma A[cluster.m, {tile}].half(cta) -> a[{slot}].half(cta) signals full[{slot}] multicast {mask}")
+    };
     t.fault("fill", 0, &fill("0b11", "i"), &fill("0b01", "i"));
     t.fault("fill", 0, &fill("0b11", "i"), &fill("0b11", "i + 1"));
     let wait = format!("wait full[{slot}] for {phase}");
