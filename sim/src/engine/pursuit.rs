@@ -35,6 +35,8 @@ impl Pursuit {
     /// Ticks that a request at `now` waits for data that a cluster ahead has asked memory for, where memory takes `miss`
     /// ticks longer than the cache. Requests that follow each other sooner than that gain the time between them.
     pub(super) fn wait(&mut self, lead: Lead, now: u64, miss: u64) -> u64 {
+        // Warps of a cluster are charged step by step, and the next one's step may begin earlier.
+        let now = now.max(self.last);
         let elapsed = now - self.start;
         let time_of = |copies: u32| (elapsed * u64::from(copies)).checked_div(u64::from(lead.done)).unwrap_or(0);
         self.late = self.late.saturating_sub(time_of(self.copies.saturating_sub(lead.copies)));
@@ -69,5 +71,8 @@ mod tests {
             p.late
         });
         assert_eq!(late, [60, 120, 120 - 50 + 60, 60]);
+        // A request that another warp made earlier counts as one at the same time.
+        let mut p = Pursuit::from(1000);
+        assert_eq!(p.wait(Lead { copies: 4, done: 0 }, 900, 60), 0);
     }
 }
