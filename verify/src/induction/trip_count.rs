@@ -445,13 +445,14 @@ pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, Str
             Some(_) => loop_bounds::parameters(prog, l),
             None => loop_bounds::exit_parameters(prog, l).unwrap_or_default(),
         };
-        // Beside a varied loop, a value that also says where or how far is part of the design, and the verdict lists it.
-        // The symbols of a compiled kernel stand for any launch, and none of them is a design.
-        let design = |q: ParamId| !varied.is_empty() && !counts(prog, q) && !prog.opaque_globals;
+        // A value that also says where or how far is design. A number of jobs or a compiled kernel's symbol is none.
+        let design = |q: ParamId| !varied.is_empty() && !counts_jobs(prog, q) && !prog.opaque_globals;
         let only_counts = |q: ParamId| l.bound.is_none() && loop_bounds::counts_through_variables(prog, q);
-        let fixes = |q: ParamId| !varied.contains(&q) && (!design(q) || only_counts(q));
-        let unvaried = of.iter().filter(|q| fixes(**q));
-        let unvaried = unvaried.map(|q| &prog.symbols[*q as usize]);
+        // How often a loop with the main loop inside runs is no design: the loop around may hold a fault of some counts.
+        let grown = |x: &Loop| !loop_bounds::parameters(prog, x).is_disjoint(varied);
+        let around = l.bound.is_some() && prog.loops.iter().any(|x| x.head > l.head && x.end <= l.end && grown(x));
+        let fixes = |q: ParamId| !varied.contains(&q) && (!design(q) || only_counts(q) || around);
+        let unvaried = of.iter().filter(|q| fixes(**q)).map(|q| &prog.symbols[*q as usize]);
         let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();
         // A bound that also depends on a varied parameter grows with it.
         if !values.is_empty() && of.iter().all(|q| !varied.contains(q)) {
