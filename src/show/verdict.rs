@@ -97,6 +97,7 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
                         .map_or(String::new(), |all| format!(" in a launch of {}", of(all, "job")));
                     format!("in a CTA with {lengths}{all}")
                 }
+                None if v.kernel.is_some() => "with the parameters above".to_string(),
                 None => "with the values given".to_string(),
                 Some((n, _, Some(jobs))) => {
                     format!("at {} of the main loop in a launch of {}", of(n, "step"), of(jobs, "job"))

@@ -6,7 +6,7 @@ use warpline_sim::protocol::Rules;
 use crate::blocks_inside;
 use crate::branches;
 use crate::budget::Budget;
-use crate::execution::run_time;
+use crate::execution::{other_values, run_time};
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
 use crate::induction::jobs::one_loop::OneLoop;
 use crate::induction::named_blocks::NamedBlocks;
@@ -121,6 +121,10 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
     let of_widest = wide.map(|wide| of_remainders(&wide, rules, options, budget));
     match of_widest.filter(|w| w.outcome == Outcome::Proved) {
         Some(w) => Verdict { renumbered: true, steps: v.steps + w.steps, ..w },
+        None if bounded => match other_values::fault(&normal, rules, options, budget) {
+            Some(x) => Verdict { steps: v.steps + x.steps, classes: v.classes, ..x },
+            None => v,
+        },
         None => v,
     }
 }

@@ -6,4 +6,4 @@ pub(crate) mod class;
 pub(crate) mod class_run;
 mod many_turns;
 pub(crate) mod shared_jobs;
-mod singled_out;
+pub(crate) mod singled_out;

@@ -13,7 +13,7 @@ const MOST: usize = 16;
 
 /// The smallest and the largest number of each list of results, of the numbers that the kernel accepts. There is none
 /// where the text has no such comparison.
-pub(super) fn singled_out(at: impl Fn(i64) -> Option<Program>, all: std::ops::RangeInclusive<i64>) -> Vec<i64> {
+pub(crate) fn singled_out(at: impl Fn(i64) -> Option<Program>, all: std::ops::RangeInclusive<i64>) -> Vec<i64> {
     let mut seen: BTreeMap<Vec<Option<i64>>, (i64, i64)> = BTreeMap::new();
     for (i, prog) in all.filter_map(|i| Some((i, at(i)?))) {
         let results = results(&prog);
@@ -48,7 +48,7 @@ fn results(prog: &Program) -> Vec<Option<i64>> {
 }
 
 /// Whether the outermost operator of an expression compares two numbers.
-pub(super) fn is_comparison(e: &Expr) -> bool {
+pub(crate) fn is_comparison(e: &Expr) -> bool {
     use Binary::{Eq, Ge, Gt, Le, Lt, Ne};
     matches!(e, Expr::Binary(Lt | Le | Gt | Ge | Eq | Ne, _))
 }
