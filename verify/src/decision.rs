@@ -10,7 +10,7 @@ use crate::execution::run_time;
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
 use crate::induction::jobs::one_loop::OneLoop;
 use crate::induction::named_blocks::NamedBlocks;
-use crate::induction::{self, remainders, wide_grid};
+use crate::induction::{self, remainders, tickets, wide_grid};
 use crate::prove::{self, Place, Reach, decide, late};
 use crate::{
     Engine, Options, Outcome, Trips, Verdict, Violation, atomic_orders, global_stores, partial_sums, search, sizes,
@@ -90,6 +90,9 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         }
     }
     let as_given = |kernel: &Program| prove::as_given(kernel, (rules, budget), options);
+    if let Some(v) = of_tickets(&normal, rules, options, budget) {
+        return v;
+    }
     // The verdict for the kernel as it is, where few steps reached it.
     let mut plain = None;
     if options.engine != Engine::Search
@@ -122,6 +125,30 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
     match of_widest.filter(|w| w.outcome == Outcome::Proved) {
         Some(w) => Verdict { renumbered: true, steps: v.steps + w.steps, ..w },
         None => v,
+    }
+}
+
+/// The verdict for a kernel whose CTAs draw their jobs from one counter; `None` where tickets do more than that, or where
+/// the kernel of one CTA does not decide.
+fn of_tickets(normal: &Program, rules: Rules, options: Options, budget: &Budget) -> Option<Verdict> {
+    if options.engine == Engine::Search || options.as_written {
+        return None;
+    }
+    let of = tickets::alone(normal)?;
+    let v = of_remainders(&of.kernel, rules, options, budget);
+    let renamed = of.kernel != of.as_written;
+    match v.outcome {
+        Outcome::Proved => {
+            let given = prove::as_given(&of.as_written, (rules, budget), options);
+            let holds = given.outcome == Outcome::Proved && budget.check().is_ok();
+            let turns = if of.any_jobs.is_some() { None } else { v.turns };
+            holds.then_some(Verdict { renumbered: true, any_jobs: of.any_jobs, turns, ..v })
+        }
+        Outcome::Violated if !renamed && of.any_jobs.is_none() => {
+            let kernel = v.kernel.clone().unwrap_or_else(|| Box::new(of.kernel));
+            Some(Verdict { kernel: Some(kernel), renumbered: true, ..v })
+        }
+        _ => None,
     }
 }
 

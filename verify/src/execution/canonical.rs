@@ -382,11 +382,17 @@ impl<'p> CanonicalRun<'p> {
         self.world.open_atomics()
     }
 
-    /// A description of an arrival that another schedule could count in another phase.
+    /// A description of a step that another schedule could count elsewhere: an arrival in another phase, or a step of a
+    /// counter before another one.
     pub(crate) fn unordered(&self) -> Option<String> {
-        self.world.unordered().map(|(a, pc, _)| {
+        self.world.unordered().map(|(a, pc, on)| {
+            let what = match on {
+                WaitTarget::Counter(_) => "another schedule can have this step of a counter in another order",
+                _ => "another schedule can count this arrival in another phase",
+            };
             let site = self.world.program().site(pc);
-            format!("line {}: `{}` by {}", site.line, site.text, self.world.agent_name(a))
+            let by = self.world.agent_name(a);
+            format!("{what}, so one run does not decide: line {}: `{}` by {by}", site.line, site.text)
         })
     }
 }
