@@ -144,7 +144,7 @@ fn of_tickets(normal: &Program, rules: Rules, options: Options, budget: &Budget)
             let turns = if of.any_jobs.is_some() { None } else { v.turns };
             holds.then_some(Verdict { renumbered: true, any_jobs: of.any_jobs, turns, ..v })
         }
-        Outcome::Violated if !renamed && of.any_jobs.is_none() => {
+        Outcome::Violated if !renamed && of.any_jobs.is_none() && !of.behind => {
             let kernel = v.kernel.clone().unwrap_or_else(|| Box::new(of.kernel));
             Some(Verdict { kernel: Some(kernel), renumbered: true, ..v })
         }

@@ -35,6 +35,8 @@ pub(crate) struct Tickets {
     pub(crate) as_written: Program,
     /// The line of a loop over jobs, where a number of its own stands for the end of the jobs.
     pub(crate) any_jobs: Option<u32>,
+    /// Whether tickets come behind the first jobs of all CTAs. A launch then needs more jobs to give a CTA as many.
+    pub(crate) behind: bool,
 }
 
 /// The kernel of one CTA. `None` where tickets do more than name blocks and end loops.
@@ -86,7 +88,12 @@ pub(crate) fn alone(prog: &Program) -> Option<Tickets> {
     }
     let as_written = Program { code: as_written, ..kernel.clone() };
     let as_written = Program { loose: prog.loose, ..as_written };
-    (kernel.loops != prog.loops).then(|| Tickets { kernel, as_written, any_jobs: known.then_some(line) })
+    (kernel.loops != prog.loops).then(|| Tickets {
+        kernel,
+        as_written,
+        any_jobs: known.then_some(line),
+        behind: uses.behind,
+    })
 }
 
 /// Whether a global matrix is both written and read.
@@ -268,6 +275,8 @@ enum Part {
 struct Uses {
     /// The end of the jobs.
     end: Option<Expr>,
+    /// Whether tickets come behind the first jobs of all CTAs.
+    behind: bool,
     /// What names blocks of a matrix along a dimension.
     parts: BTreeMap<(ObjId, usize), Part>,
 }
@@ -275,7 +284,7 @@ struct Uses {
 impl Uses {
     /// `None` where a use is none of these: the end of a loop, the value of a variable or mailbox, the name of a block.
     fn of(flow: &Flow<'_>) -> Option<Uses> {
-        let (mut uses, mut fit, mut kinds) = (Uses { end: None, parts: BTreeMap::new() }, true, 0);
+        let (mut uses, mut fit, mut kinds) = (Uses { end: None, behind: false, parts: BTreeMap::new() }, true, 0);
         let mut others = BTreeSet::new();
         for (pc, i) in flow.prog.code.iter().enumerate() {
             let Some(vars) = &flow.at[pc] else { continue };
@@ -307,7 +316,8 @@ impl Uses {
             });
         }
         // Numbers of one kind: tickets, or the launch index and tickets behind it.
-        let one_kind = kinds & TICKET == 0 || kinds & (BEHIND | START) == 0;
+        uses.behind = kinds & (BEHIND | START) != 0;
+        let one_kind = kinds & TICKET == 0 || !uses.behind;
         let apart = uses.parts.keys().all(|at| !others.contains(at));
         (fit && one_kind && apart && stores_name_jobs(flow)).then_some(uses)
     }
