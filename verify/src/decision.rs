@@ -397,6 +397,7 @@ fn verify_varied(given: &Program, at: VariedLoops<'_>, (rules, budget): (Rules, 
             search::verdict::decide(given, at.steps, rules, options.search(options.max_states), &classes, &mut v);
         return v;
     }
+    budget.take_faulty();
     let decided = decide(given, at, (rules, budget), options, &mut classes, &mut v);
     v.classes.dedup();
     // A part that a limit left undecided is neither a fault of the kernel nor a proof.
@@ -434,6 +435,13 @@ fn verify_varied(given: &Program, at: VariedLoops<'_>, (rules, budget): (Rules, 
         },
         Err(outcome) => outcome,
     };
+    // A fault of a run that was made for a comparison is a fault at its values.
+    if matches!(v.outcome, Outcome::Bounded { .. })
+        && at.lengths.is_none()
+        && let Some(x) = compared_fault(given, (rules, budget), options)
+    {
+        return Verdict { steps: v.steps + x.steps, classes: v.classes, ..x };
+    }
     // A fault with the given values is a fault, whatever else is undecided.
     if v.open
         && v.violation.is_none()
@@ -442,4 +450,23 @@ fn verify_varied(given: &Program, at: VariedLoops<'_>, (rules, budget): (Rules, 
         v.outcome = Outcome::Violated;
     }
     v
+}
+
+/// Kernels with a fault in a comparison of runs that are run again.
+const COMPARED: usize = 2;
+
+/// The fault of a kernel whose run, made for a comparison, had one.
+fn compared_fault(given: &Program, (rules, budget): (Rules, &Budget), options: Options) -> Option<Verdict> {
+    let values = |prog: &Program| prog.symbols.iter().map(|s| s.value).collect::<Vec<_>>();
+    let kernel = |of: &Vec<i64>| {
+        let roots = given.symbols.iter().zip(of).filter(|(s, _)| s.definition.is_none());
+        let roots: Vec<(&str, i64)> = roots.map(|(s, value)| (s.name.as_str(), *value)).collect();
+        given.with(&roots).filter(|prog| values(prog) == *of)
+    };
+    let list = budget.take_faulty();
+    let mut kernels = list.iter().filter_map(kernel).take(COMPARED);
+    kernels.find_map(|prog| {
+        let v = prove::as_given(&prog, (rules, budget), options);
+        (v.outcome == Outcome::Violated).then(|| Verdict { kernel: Some(Box::new(prog)), ..v })
+    })
 }

@@ -382,16 +382,19 @@ impl<'p> CanonicalRun<'p> {
         self.world.open_atomics()
     }
 
-    /// A description of a step that another schedule could count elsewhere: an arrival in another phase, or a step of a
-    /// counter before another one.
+    /// Records that this run, made for a comparison, had a fault.
+    pub(crate) fn note_fault(&self) {
+        self.budget.note_fault(self.world.program().symbols.iter().map(|s| s.value).collect());
+    }
+
+    /// A step that another schedule could count elsewhere: an arrival in another phase, a step of a counter in another order.
     pub(crate) fn unordered(&self) -> Option<String> {
         self.world.unordered().map(|(a, pc, on)| {
             let what = match on {
                 WaitTarget::Counter(_) => "another schedule can have this step of a counter in another order",
                 _ => "another schedule can count this arrival in another phase",
             };
-            let site = self.world.program().site(pc);
-            let by = self.world.agent_name(a);
+            let (site, by) = (self.world.program().site(pc), self.world.agent_name(a));
             format!("{what}, so one run does not decide: line {}: `{}` by {by}", site.line, site.text)
         })
     }
