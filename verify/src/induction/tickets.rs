@@ -66,8 +66,13 @@ pub(crate) fn alone(prog: &Program) -> Option<Tickets> {
     for code in [&mut kernel.code, &mut as_written] {
         flow.first_of_one(code);
     }
-    // A CTA may get any number of jobs. If the kernel knows how many there are, another symbol ends the loops.
-    let known = flow.knows(&end);
+    // A CTA may get any number of jobs. If the kernel refuses some numbers, or is given one, another symbol ends the loops.
+    if flow.knows(&end) {
+        return None;
+    }
+    let parameters = prog.parameters_of(&end);
+    let refuses = |e: &Expr| !prog.parameters_of(e).is_disjoint(&parameters);
+    let known = parameters.is_empty() || prog.forms.requires.iter().any(refuses);
     let jobs = kernel.symbols.len() as ParamId;
     if known {
         let name = format!("the number of jobs ({line})");
@@ -176,13 +181,15 @@ impl<'p> Flow<'p> {
     }
 
     /// Whether the code reads what the end of the jobs is computed from, other than at the ends of loops and in the size of
-    /// the grid, or whether the kernel requires anything of it.
+    /// the grid.
     fn knows(&self, end: &Expr) -> bool {
         let jobs = self.prog.parameters_of(end);
-        let reads = |e: &Expr| !self.prog.parameters_of(e).is_disjoint(&jobs);
-        let mut known = jobs.is_empty() || self.prog.forms.requires.iter().any(reads);
+        let mut known = false;
         for (pc, i) in self.prog.code.iter().enumerate().filter(|(pc, _)| self.ending(*pc).is_none()) {
-            each(self.prog, i, &mut |_, e| known |= self.at[pc].is_some() && !self.behind(e) && reads(e));
+            each(self.prog, i, &mut |_, e| {
+                let reads = !self.prog.parameters_of(e).is_disjoint(&jobs);
+                known |= self.at[pc].is_some() && !self.behind(e) && reads;
+            });
         }
         known
     }
