@@ -4,8 +4,10 @@
 //! fails. Memory is the resident memory of the process, so everything that a verification keeps is counted. The process
 //! is asked for it only after many steps, or after much memory was kept.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use crate::Options;
 
@@ -37,6 +39,8 @@ pub(crate) struct Budget {
     bytes: AtomicU64,
     /// The limit that was exceeded; 0 for none.
     over: AtomicU8,
+    /// Values of the symbols of kernels whose runs, made for a comparison, had a fault.
+    faulty: Mutex<BTreeSet<Vec<i64>>>,
 }
 
 const MB: u64 = 1_000_000;
@@ -52,6 +56,7 @@ impl Budget {
             steps: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             over: AtomicU8::new(0),
+            faulty: Mutex::default(),
         }
     }
 
@@ -85,6 +90,16 @@ impl Budget {
             self.look();
         }
         self.check()
+    }
+
+    /// Records that a run made for a comparison had a fault, by the values of the kernel's symbols.
+    pub(crate) fn note_fault(&self, values: Vec<i64>) {
+        self.faulty.lock().unwrap_or_else(PoisonError::into_inner).insert(values);
+    }
+
+    /// The values of these kernels, in ascending order. They are forgotten.
+    pub(crate) fn take_faulty(&self) -> BTreeSet<Vec<i64>> {
+        std::mem::take(&mut self.faulty.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Compares the resident memory with its limit. Where the platform does not report it, all bytes ever kept count.

@@ -10,7 +10,7 @@ use crate::execution::{other_values, run_time};
 use crate::induction::jobs::any_length::{AnyLength, Lengths};
 use crate::induction::jobs::one_loop::OneLoop;
 use crate::induction::named_blocks::NamedBlocks;
-use crate::induction::{self, remainders, wide_grid};
+use crate::induction::{self, remainders, tickets, wide_grid};
 use crate::prove::{self, Place, Reach, decide, late};
 use crate::{
     Engine, Options, Outcome, Trips, Verdict, Violation, atomic_orders, global_stores, partial_sums, search, sizes,
@@ -90,6 +90,9 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
         }
     }
     let as_given = |kernel: &Program| prove::as_given(kernel, (rules, budget), options);
+    if let Some(v) = of_tickets(&normal, rules, options, budget) {
+        return v;
+    }
     // The verdict for the kernel as it is, where few steps reached it.
     let mut plain = None;
     if options.engine != Engine::Search
@@ -126,6 +129,30 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
             None => v,
         },
         None => v,
+    }
+}
+
+/// The verdict for a kernel whose CTAs draw their jobs from one counter; `None` where tickets do more than that, or where
+/// the kernel of one CTA does not decide.
+fn of_tickets(normal: &Program, rules: Rules, options: Options, budget: &Budget) -> Option<Verdict> {
+    if options.engine == Engine::Search || options.as_written {
+        return None;
+    }
+    let of = tickets::alone(normal)?;
+    let v = of_remainders(&of.kernel, rules, options, budget);
+    let renamed = of.kernel != of.as_written;
+    match v.outcome {
+        Outcome::Proved => {
+            let given = prove::as_given(&of.as_written, (rules, budget), options);
+            let holds = given.outcome == Outcome::Proved && budget.check().is_ok();
+            let turns = if of.any_jobs.is_some() { None } else { v.turns };
+            holds.then_some(Verdict { renumbered: true, any_jobs: of.any_jobs, turns, ..v })
+        }
+        Outcome::Violated if !renamed && of.any_jobs.is_none() && !of.behind => {
+            let kernel = v.kernel.clone().unwrap_or_else(|| Box::new(of.kernel));
+            Some(Verdict { kernel: Some(kernel), renumbered: true, ..v })
+        }
+        _ => None,
     }
 }
 
@@ -374,6 +401,7 @@ fn verify_varied(given: &Program, at: VariedLoops<'_>, (rules, budget): (Rules, 
             search::verdict::decide(given, at.steps, rules, options.search(options.max_states), &classes, &mut v);
         return v;
     }
+    budget.take_faulty();
     let decided = decide(given, at, (rules, budget), options, &mut classes, &mut v);
     v.classes.dedup();
     // A part that a limit left undecided is neither a fault of the kernel nor a proof.
@@ -411,6 +439,13 @@ fn verify_varied(given: &Program, at: VariedLoops<'_>, (rules, budget): (Rules, 
         },
         Err(outcome) => outcome,
     };
+    // A fault of a run that was made for a comparison is a fault at its values.
+    if matches!(v.outcome, Outcome::Bounded { .. })
+        && at.lengths.is_none()
+        && let Some(x) = compared_fault(given, (rules, budget), options)
+    {
+        return Verdict { steps: v.steps + x.steps, classes: v.classes, ..x };
+    }
     // A fault with the given values is a fault, whatever else is undecided.
     if v.open
         && v.violation.is_none()
@@ -419,4 +454,23 @@ fn verify_varied(given: &Program, at: VariedLoops<'_>, (rules, budget): (Rules, 
         v.outcome = Outcome::Violated;
     }
     v
+}
+
+/// Kernels with a fault in a comparison of runs that are run again.
+const COMPARED: usize = 2;
+
+/// The fault of a kernel whose run, made for a comparison, had one.
+fn compared_fault(given: &Program, (rules, budget): (Rules, &Budget), options: Options) -> Option<Verdict> {
+    let values = |prog: &Program| prog.symbols.iter().map(|s| s.value).collect::<Vec<_>>();
+    let kernel = |of: &Vec<i64>| {
+        let roots = given.symbols.iter().zip(of).filter(|(s, _)| s.definition.is_none());
+        let roots: Vec<(&str, i64)> = roots.map(|(s, value)| (s.name.as_str(), *value)).collect();
+        given.with(&roots).filter(|prog| values(prog) == *of)
+    };
+    let list = budget.take_faulty();
+    let mut kernels = list.iter().filter_map(kernel).take(COMPARED);
+    kernels.find_map(|prog| {
+        let v = prove::as_given(&prog, (rules, budget), options);
+        (v.outcome == Outcome::Violated).then(|| Verdict { kernel: Some(Box::new(prog)), ..v })
+    })
 }

@@ -435,11 +435,7 @@ pub(crate) fn take(
     }
     v.open = seen.unordered.is_some();
     match &seen.unordered {
-        Some(what) => Err(Outcome::GaveUp {
-            why: format!(
-                "another schedule can count this arrival in another phase, so one run does not decide: {what}"
-            ),
-        }),
+        Some(what) => Err(Outcome::GaveUp { why: what.clone() }),
         None => Ok(()),
     }
 }

@@ -72,6 +72,35 @@ fn an_asynchronous_store_completes_bytes_where_its_data_goes() {
 }
 
 #[test]
+fn lanes_apart_complete_bytes_of_their_own() {
+    // The elected lane waits for a phase that completes only after the bytes of all lanes.
+    let kernel = |join: &str| {
+        format!(
+            "
+              grid 1  cluster 2  warps 1
+              shared s: f16[64, 64]
+              reg r: f16[64, 64]
+              mbar b (1)  mbar free (1)
+              all: elect: init b, free;  fence mbarrier_init
+              cluster.sync
+              for n in 0..3:
+                elect: arrive b expect bytes(s)
+                {join}
+                wait free for n - 1
+                sts r -> s @cta 1 - cta signals b @cta 1 - cta
+                wait b for n
+                lds s -> r
+                warp.sync
+                elect: arrive free @cta 1 - cta cluster
+              cluster.sync
+            "
+        )
+    };
+    check("h200", &kernel("warp.sync"));
+    check("h200", &kernel("alu fma 1"));
+}
+
+#[test]
 fn its_barrier_is_in_the_cta_that_receives_the_data() {
     check(
         "h200",

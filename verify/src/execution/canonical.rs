@@ -382,11 +382,20 @@ impl<'p> CanonicalRun<'p> {
         self.world.open_atomics()
     }
 
-    /// A description of an arrival that another schedule could count in another phase.
+    /// Records that this run, made for a comparison, had a fault.
+    pub(crate) fn note_fault(&self) {
+        self.budget.note_fault(self.world.program().symbols.iter().map(|s| s.value).collect());
+    }
+
+    /// A step that another schedule could count elsewhere: an arrival in another phase, a step of a counter in another order.
     pub(crate) fn unordered(&self) -> Option<String> {
-        self.world.unordered().map(|(a, pc, _)| {
-            let site = self.world.program().site(pc);
-            format!("line {}: `{}` by {}", site.line, site.text, self.world.agent_name(a))
+        self.world.unordered().map(|(a, pc, on)| {
+            let what = match on {
+                WaitTarget::Counter(_) => "another schedule can have this step of a counter in another order",
+                _ => "another schedule can count this arrival in another phase",
+            };
+            let (site, by) = (self.world.program().site(pc), self.world.agent_name(a));
+            format!("{what}, so one run does not decide: line {}: `{}` by {by}", site.line, site.text)
         })
     }
 }

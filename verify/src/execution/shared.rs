@@ -110,8 +110,11 @@ fn one_memory(a: &Program, b: &Program) -> bool {
         return true;
     }
     let multiplied = multiplied(a);
+    // No sum is known of the product of a matrix with itself (`World::contraction`), such as of a buffer with both operands.
     let summed = |obj: usize, dim: &String| {
-        let other = |(j, o): (usize, &Object)| multiplied.contains(&[obj.min(j), obj.max(j)]) && o.dims.contains(dim);
+        let other = |(j, o): (usize, &Object)| {
+            j != obj && multiplied.contains(&[obj.min(j), obj.max(j)]) && o.dims.contains(dim)
+        };
         !dim.is_empty() && a.objects.iter().enumerate().any(other)
     };
     a.objects.iter().zip(&b.objects).enumerate().all(|(obj, (x, y))| {

@@ -232,9 +232,10 @@ impl<'p> Reached<'p> {
                 );
             }
             if let StepOutcome::RunEnded(_) = made[0] {
-                break match runs.iter().find_map(fault) {
-                    Some(why) => {
+                break match runs.iter().find_map(|run| Some((run, fault(run)?))) {
+                    Some((run, why)) => {
                         locked(&conditions).fault = true;
+                        run.note_fault();
                         SegmentEnd::Diverged(why)
                     }
                     None => SegmentEnd::Reached(

@@ -19,6 +19,7 @@
 //!   uneven_jobs         CTAs of a row that behave differently, and share out any number of jobs
 //!   wide_grid           one grid for all trip counts that set it: lemma 13
 //!   refused             trip counts that the kernel refuses
+//!   tickets             jobs that all CTAs draw from one counter: lemma 21
 //!   named_blocks        values that only name blocks of inputs: lemma 19
 //!   remainders          values of the parameter that give the same trip count
 //! ```
@@ -48,6 +49,7 @@ pub(crate) mod self_composition;
 pub(crate) mod sequential_loops;
 pub(crate) mod shift_invariance;
 mod slope;
+pub(crate) mod tickets;
 pub(crate) mod trip_count;
 pub(crate) mod uneven_jobs;
 pub(crate) mod while_loops;

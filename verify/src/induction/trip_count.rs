@@ -291,7 +291,7 @@ impl Outer {
         let main = |l: &Loop| growth(prog, l, p).is_some_and(|s| s.num > 0);
         let around = |l: &&Loop| prog.loops.iter().any(|m| main(m) && l.head < m.head && l.end > m.end);
         let first = prog.loops.iter().filter(around).find(|l| l.index().is_some())?;
-        if first.var.is_none() {
+        if first.var.is_none() && first.bound.is_none() {
             let handed = prog.hands_out().then(|| sole(prog, p))??;
             let value = prog.symbols[handed as usize].value;
             return Some(Outer { symbol: handed, step: 1, value, bound: value, den: 1, handed: true });

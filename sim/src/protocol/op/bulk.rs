@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::code::Code;
 use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Expr, Program, Waits};
-use crate::timeline::Work;
+use crate::timeline::{Lanes, Work};
 
 use super::moves::Move;
 use super::{BarrierUses, Instruction, PlaceUses};
@@ -84,29 +84,39 @@ impl Instruction for AsyncStore<'_> {
         if w.arrives_in_step(a, pc, ArrivalsPer::Warp) {
             w.join_warp(a, pc)?;
         }
-        if !w.does_lanes(a, pc) {
+        // Lane classes that are not in step complete bytes of their own. All else is that of the class with nearly all
+        // lanes, as for any other store.
+        let for_the_warp = w.does_lanes(a, pc);
+        if !for_the_warp && !w.agents[a].diverged {
             return Ok(StepEffect::Nothing);
         }
-        let m = self.0.evaluate(w, a)?;
-        let Some(bar) = self.0.signals else { return m.done(w) };
-        w.ready(a, &m.src)?;
-        w.check_read(a, w.spec.agent_row(a), &m.src, w.own_access(a, pc));
-        let ix = w.bars(a, bar)?[0];
-        if w.mbar_cta(ix) != m.dst.cta {
-            return Err(Fault::Elsewhere(w.mbar_cta(ix), m.dst.cta).into());
+        let Some(bar) = self.0.signals else { return self.0.evaluate(w, a)?.done(w) };
+        let (src, dst, bytes) = self.0.ends_and_bytes(w, a)?;
+        let bytes = bytes_of_lanes(w, a, pc, bytes);
+        if bytes == 0 {
+            return Ok(StepEffect::Nothing);
         }
-        if m.dst.cta == w.spec.info[a as usize].cta {
+        w.ready(a, &src)?;
+        let ix = w.bars(a, bar)?[0];
+        if w.mbar_cta(ix) != dst.cta {
+            return Err(Fault::Elsewhere(w.mbar_cta(ix), dst.cta).into());
+        }
+        if dst.cta == w.spec.info[a as usize].cta {
             w.alive(a, pc, ix);
         } else {
             w.usable_remotely(a, pc, ix);
         }
         w.arrives_in_order(a, pc, ix);
         let phase = w.mbar(ix).phase;
-        let epoch = Epoch { comp: w.spec.mbar_comp(ix), clock: phase + 1 };
-        let x = Access { epoch, pc, agent: a, generic: true, in_order: false };
-        w.check_write(a, w.spec.agent_row(a), &m.dst, x, Some(m.tile));
+        if for_the_warp {
+            let tile = self.0.evaluate(w, a)?.tile;
+            w.check_read(a, w.spec.agent_row(a), &src, w.own_access(a, pc));
+            let epoch = Epoch { comp: w.spec.mbar_comp(ix), clock: phase + 1 };
+            let x = Access { epoch, pc, agent: a, generic: true, in_order: false };
+            w.check_write(a, w.spec.agent_row(a), &dst, x, Some(tile));
+        }
         let mut f = Flight::new(a, pc);
-        f.delivers.push((ix, m.effect.chip_bytes, phase));
+        f.delivers.push((ix, bytes, phase));
         f.issued_after = w.issued(a);
         Ok(StepEffect::Signal { flight: w.launch(f), in_stream: false })
     }
@@ -138,6 +148,17 @@ impl Instruction for AsyncStore<'_> {
     }
 
     move_operands!();
+}
+
+/// Bytes of a warp's store that the lanes of an agent complete: all of them, unless its lane classes are not in step.
+fn bytes_of_lanes(w: &World<'_>, a: AgentId, pc: u32, bytes: i64) -> i64 {
+    let of_one = bytes / i64::from(w.spec.rules.warp_size.max(1));
+    let apart = w.agents[a].diverged && !w.spec.elected_at[pc as usize];
+    match w.spec.info[a as usize].lanes {
+        Some(Lanes::Elected) if apart => of_one,
+        Some(Lanes::Rest) if apart => bytes - of_one,
+        _ => bytes,
+    }
 }
 
 /// `cp.async.bulk.tensor` to global memory, in the thread's bulk groups: reads by the asynchronous proxy.

@@ -68,6 +68,13 @@ impl<'o> Move<'o> {
         Ok(Evaluated { src, dst, tile, effect })
     }
 
+    /// Both ends of the move, and its bytes on chip.
+    pub(super) fn ends_and_bytes(&self, w: &World<'_>, a: AgentId) -> Result<(Footprint, Footprint, i64), Blocked> {
+        let (src, dst) = (w.footprint(a, self.src, self.crew)?, w.footprint(a, self.dst, self.crew)?);
+        let bytes = self.measure(w, &src, &dst).chip_bytes;
+        Ok((src, dst, bytes))
+    }
+
     /// Sizes of the move.
     fn measure(&self, w: &World<'_>, src: &Footprint, dst: &Footprint) -> MoveEffect {
         let (s, d) = (&w.prog.objects[src.obj as usize], &w.prog.objects[dst.obj as usize]);

@@ -13,6 +13,7 @@ use warpline_sim::ir::{
 
 use crate::induction::jobs::nest::{Nest, is_index, levels_only};
 use crate::induction::while_loops::{lives_behind, sets};
+use crate::limits;
 
 /// Largest constant in a coordinate.
 const CONSTANTS: i64 = 1 << 19;
@@ -143,6 +144,8 @@ fn begin_inside(prog: &Program, pc: usize, i: &mut Instr, (nest, varied): (&Nest
             if by_threads && extents.is_some() && !*inside && reads_index(&e) && (varies(&e) || ends) {
                 return None;
             }
+            // The run as given comes to every block, unless values known only at run time choose jobs.
+            *inside |= by_threads && reads_index(&e) && limits::run_time(prog).is_none();
         }
     }
     Some(())

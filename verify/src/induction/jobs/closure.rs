@@ -435,9 +435,7 @@ impl<'p, 'a> Search<'p, 'a> {
         };
         let findings: Vec<Finding> = cell.world.findings().iter().filter(|f| !f.note).cloned().collect();
         match cell.unordered() {
-            Some(what) if findings.is_empty() => {
-                format!("another schedule can count this arrival in another phase: {what}").into()
-            }
+            Some(what) if findings.is_empty() => what.into(),
             _ => Failure::Faults(Faults { lengths: lengths.to_vec(), findings, hang }),
         }
     }

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Binary, Expr, Instr, Loop, ParamId, Pc, Program, Symbol, each};
+use warpline_sim::ir::{Binary, Expr, ExprUse, Instr, Loop, ParamId, Pc, Program, Symbol, each};
 
 use crate::induction::jobs::any_length::outermost;
 use crate::induction::jobs::block_names::{self, BlockNames};
@@ -56,7 +56,8 @@ impl OneLoop {
         if limits::run_time(prog).is_some() {
             return None;
         }
-        [2, 1].into_iter().find_map(|more| OneLoop::with(prog, trips, nested(prog, more)?))
+        // Without a loop inside, it is one over a range of jobs.
+        [2, 1, 0].into_iter().find_map(|more| OneLoop::with(prog, trips, nested(prog, more)?))
     }
 
     fn with(prog: &Program, trips: Option<&Trips>, nests: Vec<Nest>) -> Option<OneLoop> {
@@ -67,6 +68,9 @@ impl OneLoop {
         let (start, step) = first_and_step(prog, &first.levels)?;
         // Loops inside the body or elsewhere.
         let around = |l: &Loop| nests.iter().any(|n| n.over.head <= l.head && l.end <= n.over.end && !n.contains(l));
+        if limits::run_time(prog).is_none() && first.chosen.is_some() && knows_numbers(prog, &nests) {
+            return None;
+        }
         let chosen = first.chosen;
         let varied: BTreeSet<ParamId> = match chosen {
             Some(_) => {
@@ -102,6 +106,32 @@ impl OneLoop {
         }
         limits::run_time(&kernel).is_none().then_some(OneLoop { kernel, chosen, heads })
     }
+}
+
+/// Whether code other than loops over jobs decides by what their bounds are computed from. It may name blocks by that.
+fn knows_numbers(prog: &Program, nests: &[Nest]) -> bool {
+    let mut bounds: BTreeSet<ParamId> = BTreeSet::new();
+    for level in nests.iter().flat_map(|nest| &nest.levels) {
+        match level {
+            Level::Loop { first, bound, .. } => {
+                bounds.extend(prog.parameters_of(first));
+                bounds.extend(prog.parameters_of(bound));
+            }
+            Level::Test(e) => bounds.extend(prog.parameters_of(e)),
+        }
+    }
+    let first = |nest: &Nest| nest::first_set(prog, &nest.over).unwrap_or(nest.over.head as usize);
+    let around = |pc: usize| {
+        let of = |nest: &Nest| (first(nest)..nest.over.end as usize).contains(&pc) && !nest.body.contains(&pc);
+        nests.iter().any(of)
+    };
+    let mut known = false;
+    for (_, i) in prog.code.iter().enumerate().filter(|(pc, _)| !around(*pc)) {
+        each(prog, i, &mut |what, e| {
+            known |= !matches!(what, ExprUse::Tile(..)) && !prog.parameters_of(e).is_disjoint(&bounds);
+        });
+    }
+    known
 }
 
 /// Whether the code, the grid or the end of a matrix depends on a symbol's parameters.
@@ -162,7 +192,10 @@ fn flatten(
     // As unreachable code: a jump to the next instruction.
     around.for_each(|pc| kernel.code[pc] = Instr::Jump(pc as Pc + 1));
     let index = Expr::Var(job);
-    kernel.code[nest::first_set(prog, &nest.over)?] = Instr::Set(job, start.clone());
+    // As in other loops, the index is set right before the test. Nothing reads an end that was computed once.
+    let first = nest::first_set(prog, &nest.over)?;
+    (first..head - 1).for_each(|pc| kernel.code[pc] = Instr::Jump(pc as Pc + 1));
+    kernel.code[head - 1] = Instr::Set(job, start.clone());
     kernel.code[head] = Instr::Unless(Expr::binary(Binary::Lt, index.clone(), jobs.clone()), end as Pc);
     kernel.code[end - 2] = Instr::Set(job, Expr::binary(Binary::Add, index, step.clone()));
     kernel.loops.iter_mut().filter(|l| l.head == nest.over.head).for_each(|l| l.bound = Some(jobs.clone()));
@@ -171,6 +204,11 @@ fn flatten(
 
 /// Where the loop over jobs starts, and its step. CTAs share out the iterations of one loop, or all make all of them.
 fn first_and_step(prog: &Program, levels: &[Level]) -> Option<(Expr, Expr)> {
+    if let [Level::Loop { first, bound, step: Expr::Const(1) }] = levels
+        && let Some(own) = start_of_range(prog, first, bound)
+    {
+        return Some((own, grid_size(prog)?));
+    }
     let fixed = |e: &Expr| !e.any(|x| matches!(x, Expr::Env(_)));
     let mut shared = None;
     for level in levels {
@@ -188,4 +226,35 @@ fn first_and_step(prog: &Program, levels: &[Level]) -> Option<(Expr, Expr)> {
         }
     }
     Some(shared.unwrap_or((Expr::Const(0), Expr::Const(1))))
+}
+
+/// The launch index that a range of jobs begins at a multiple of, such as that from `cta.id * jobs / 4` to
+/// `(cta.id + 1) * jobs / 4`. It ends where the range of the next launch index begins, or before.
+fn start_of_range(prog: &Program, first: &Expr, bound: &Expr) -> Option<Expr> {
+    let own = own_multiple(prog, first)?;
+    let mut next = first.clone();
+    next.replace(&own, &Expr::binary(Binary::Add, own.clone(), Expr::Const(1)));
+    let before = match bound {
+        Expr::Binary(Binary::Min, p) => p.0 == next || p.1 == next,
+        bound => *bound == next,
+    };
+    before.then_some(own)
+}
+
+/// The launch index in a multiple of it, which grows with it; possibly divided by a number.
+fn own_multiple(prog: &Program, e: &Expr) -> Option<Expr> {
+    let grows = |e: &Expr| e.is_launch_constant() && prog.launch_value(e).is_some_and(|x| x > 0);
+    match e {
+        e if is_launch_index(prog, e) => Some(e.clone()),
+        Expr::Binary(Binary::Mul, p) if grows(&p.1) => own_multiple(prog, &p.0),
+        Expr::Binary(Binary::Mul, p) if grows(&p.0) => own_multiple(prog, &p.1),
+        Expr::Binary(Binary::Div, p) if grows(&p.1) => own_multiple(prog, &p.0),
+        _ => None,
+    }
+}
+
+/// The number of units that are launched.
+fn grid_size(prog: &Program) -> Option<Expr> {
+    let fixed = prog.forms.grid.iter().flatten().all(|e| e.constant().is_some());
+    prog.symbol("grid.size").map(Expr::Param).or_else(|| fixed.then(|| Expr::Const(prog.grid.len())))
 }
