@@ -233,7 +233,8 @@ impl Walk<'_, '_> {
                 return Ok(None);
             }
         }
-        let what = "where each lane adds its row to the address of `tcgen05.ld` and `st`, the first lane's address counts";
+        let what =
+            "where each lane adds its row to the address of `tcgen05.ld` and `st`, the first lane's address counts";
         self.s.assume(i.line, what);
         Ok(Some(list[0]))
     }
