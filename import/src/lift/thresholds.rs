@@ -253,13 +253,22 @@ fn apply(
     split: &Split,
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Vec<Merged> {
-    let mut symbol = |s: &mut Shared<'_>, meaning, most| symbol_for(s, (FIRST, &mut *stands_for), meaning, most);
+    let mut symbol = |s: &mut Shared<'_>, meaning, most| match s.arena.constant(meaning) {
+        Some(_) => meaning,
+        None => symbol_for(s, (FIRST, &mut *stands_for), meaning, most),
+    };
     let zero = s.arena.int(0);
     let all = s.arena.op(Op::Max, &[split.count, zero]);
     // The iterations before a term is negative.
     let before = |s: &mut Shared<'_>, falls: Term| {
-        let holds = s.arena.ge(falls);
-        let iterations = s.arena.op(Op::Trips, &[holds]);
+        // One that falls by a constant says how many these are, as the trip count may do.
+        let iterations = match s.arena.falls(falls, NO_LOOP) {
+            Some(q) => s.arena.op(Op::Max, &[q, zero]),
+            None => {
+                let holds = s.arena.ge(falls);
+                s.arena.op(Op::Trips, &[holds])
+            }
+        };
         s.arena.op(Op::Min, &[all, iterations])
     };
     let start = before(s, split.falls);
@@ -269,8 +278,10 @@ fn apply(
         end = before(s, x);
         let meaning = s.arena.sub(end, start);
         let bit = symbol(s, meaning, 1);
-        names.symbol(bit, "between".into());
-        names.bits.push((bit, s.entry.line));
+        if s.arena.constant(bit).is_none() {
+            names.symbol(bit, "between".into());
+            names.bits.push((bit, s.entry.line));
+        }
         bit
     });
     let rest = s.arena.sub(all, end);
