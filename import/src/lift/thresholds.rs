@@ -272,11 +272,14 @@ fn apply(
         s.arena.op(Op::Min, &[all, iterations])
     };
     let start = before(s, split.falls);
+    let end = split.exact.map(|x| before(s, x));
+    let (bit, rest) = (end.map(|end| s.arena.sub(end, start)), s.arena.sub(all, end.unwrap_or(start)));
+    // Where the iterations behind the first loop are a known number, the first loop makes all others.
+    if s.arena.constant(rest).is_some() && bit.is_none_or(|bit| s.arena.constant(bit).is_some()) {
+        return halves(s, tree, split, Counts { first: start, between: bit, second: rest });
+    }
     let first = symbol(s, start, (1 << 31) - 1);
-    let mut end = start;
-    let between = split.exact.map(|x| {
-        end = before(s, x);
-        let meaning = s.arena.sub(end, start);
+    let between = bit.map(|meaning| {
         let bit = symbol(s, meaning, 1);
         if s.arena.constant(bit).is_none() {
             names.symbol(bit, "between".into());
@@ -284,7 +287,6 @@ fn apply(
         }
         bit
     });
-    let rest = s.arena.sub(all, end);
     let second = symbol(s, rest, (1 << 31) - 1);
     let tree = halves(s, tree, split, Counts { first, between, second });
     // The count is the sum of all, wherever the count or what it is computed from alone is read.
