@@ -245,6 +245,27 @@ fn is_grid(a: &Arena, t: Term) -> bool {
     matches!(a.node(t), Node::Atom(Atom::Place(Place::Ctas(_) | Place::Clusters(_))))
 }
 
+/// The trip counts of the loops as terms over the launch, where the iterations behind the first loop are a known number: a
+/// term that falls by a constant says after how many iterations it is negative, as the trip count may do.
+fn known(s: &mut Shared<'_>, split: &Split) -> Option<Counts> {
+    let zero = s.arena.int(0);
+    let all = s.arena.op(Op::Max, &[split.count, zero]);
+    let before = |s: &mut Shared<'_>, falls: Term| {
+        let iterations = s.arena.falls(falls, NO_LOOP)?;
+        let iterations = s.arena.op(Op::Max, &[iterations, zero]);
+        Some(s.arena.op(Op::Min, &[all, iterations]))
+    };
+    let first = before(s, split.falls)?;
+    let end = match split.exact {
+        Some(x) => Some(before(s, x)?),
+        None => None,
+    };
+    let between = end.map(|end| s.arena.sub(end, first));
+    let second = s.arena.sub(all, end.unwrap_or(first));
+    let is_known = |t: Term| s.arena.constant(t).is_some();
+    (is_known(second) && between.is_none_or(is_known)).then_some(Counts { first, between, second })
+}
+
 /// The tree in which all loops with the trip count of a split are two.
 fn apply(
     s: &mut Shared<'_>,
@@ -253,40 +274,30 @@ fn apply(
     split: &Split,
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Vec<Merged> {
-    let mut symbol = |s: &mut Shared<'_>, meaning, most| match s.arena.constant(meaning) {
-        Some(_) => meaning,
-        None => symbol_for(s, (FIRST, &mut *stands_for), meaning, most),
-    };
+    if let Some(counts) = known(s, split) {
+        return halves(s, tree, split, counts);
+    }
+    let mut symbol = |s: &mut Shared<'_>, meaning, most| symbol_for(s, (FIRST, &mut *stands_for), meaning, most);
     let zero = s.arena.int(0);
     let all = s.arena.op(Op::Max, &[split.count, zero]);
     // The iterations before a term is negative.
     let before = |s: &mut Shared<'_>, falls: Term| {
-        // One that falls by a constant says how many these are, as the trip count may do.
-        let iterations = match s.arena.falls(falls, NO_LOOP) {
-            Some(q) => s.arena.op(Op::Max, &[q, zero]),
-            None => {
-                let holds = s.arena.ge(falls);
-                s.arena.op(Op::Trips, &[holds])
-            }
-        };
+        let holds = s.arena.ge(falls);
+        let iterations = s.arena.op(Op::Trips, &[holds]);
         s.arena.op(Op::Min, &[all, iterations])
     };
     let start = before(s, split.falls);
-    let end = split.exact.map(|x| before(s, x));
-    let (bit, rest) = (end.map(|end| s.arena.sub(end, start)), s.arena.sub(all, end.unwrap_or(start)));
-    // Where the iterations behind the first loop are a known number, the first loop makes all others.
-    if s.arena.constant(rest).is_some() && bit.is_none_or(|bit| s.arena.constant(bit).is_some()) {
-        return halves(s, tree, split, Counts { first: start, between: bit, second: rest });
-    }
     let first = symbol(s, start, (1 << 31) - 1);
-    let between = bit.map(|meaning| {
+    let mut end = start;
+    let between = split.exact.map(|x| {
+        end = before(s, x);
+        let meaning = s.arena.sub(end, start);
         let bit = symbol(s, meaning, 1);
-        if s.arena.constant(bit).is_none() {
-            names.symbol(bit, "between".into());
-            names.bits.push((bit, s.entry.line));
-        }
+        names.symbol(bit, "between".into());
+        names.bits.push((bit, s.entry.line));
         bit
     });
+    let rest = s.arena.sub(all, end);
     let second = symbol(s, rest, (1 << 31) - 1);
     let tree = halves(s, tree, split, Counts { first, between, second });
     // The count is the sum of all, wherever the count or what it is computed from alone is read.
