@@ -245,27 +245,6 @@ fn is_grid(a: &Arena, t: Term) -> bool {
     matches!(a.node(t), Node::Atom(Atom::Place(Place::Ctas(_) | Place::Clusters(_))))
 }
 
-/// The trip counts of the loops as terms over the launch, where the iterations behind the first loop are a known number: a
-/// term that falls by a constant says after how many iterations it is negative, as the trip count may do.
-fn known(s: &mut Shared<'_>, split: &Split) -> Option<Counts> {
-    let zero = s.arena.int(0);
-    let all = s.arena.op(Op::Max, &[split.count, zero]);
-    let before = |s: &mut Shared<'_>, falls: Term| {
-        let iterations = s.arena.falls(falls, NO_LOOP)?;
-        let iterations = s.arena.op(Op::Max, &[iterations, zero]);
-        Some(s.arena.op(Op::Min, &[all, iterations]))
-    };
-    let first = before(s, split.falls)?;
-    let end = match split.exact {
-        Some(x) => Some(before(s, x)?),
-        None => None,
-    };
-    let between = end.map(|end| s.arena.sub(end, first));
-    let second = s.arena.sub(all, end.unwrap_or(first));
-    let is_known = |t: Term| s.arena.constant(t).is_some();
-    (is_known(second) && between.is_none_or(is_known)).then_some(Counts { first, between, second })
-}
-
 /// The tree in which all loops with the trip count of a split are two.
 fn apply(
     s: &mut Shared<'_>,
@@ -274,9 +253,6 @@ fn apply(
     split: &Split,
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Vec<Merged> {
-    if let Some(counts) = known(s, split) {
-        return halves(s, tree, split, counts);
-    }
     let mut symbol = |s: &mut Shared<'_>, meaning, most| symbol_for(s, (FIRST, &mut *stands_for), meaning, most);
     let zero = s.arena.int(0);
     let all = s.arena.op(Op::Max, &[split.count, zero]);
