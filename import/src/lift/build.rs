@@ -154,6 +154,7 @@ pub(super) fn program(
     let tree = if launch.timed { tree } else { super::behind::counted(&mut s, tree) };
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
     let tree = if launch.timed { tree } else { super::positive::by_counts(&mut s, &names, tree, &stands_for) };
+    let tree = if launch.timed { tree } else { super::one_form::conditions(&mut s, tree) };
     let (tree, by_launch) = always(tree, way.accesses, &mut |c| {
         let mut varied = true;
         names.leaves(&mut s.arena, c, &mut |t| varied &= names.is_varied(t));

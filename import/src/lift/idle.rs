@@ -68,9 +68,10 @@ pub(super) fn is_far(i: &Inst, pointers: &Pointers) -> bool {
     (only_global(i) || pointers.elsewhere(i)) && !orders(i)
 }
 
-/// Whether an access to memory has an order with others.
+/// Whether an access to memory has an order with others. A relaxed store has none, and is followed by nobody.
 fn orders(i: &Inst) -> bool {
-    ["volatile", "acquire", "release", "acq_rel", "relaxed", "mmio"].iter().any(|m| i.has(m))
+    let relaxed = ["volatile", "relaxed", "mmio"].iter().any(|m| i.has(m)) && !matches!(i.op.as_str(), "st" | "red");
+    relaxed || ["acquire", "release", "acq_rel"].iter().any(|m| i.has(m))
 }
 
 /// Whether an instruction only computes or branches.

@@ -11,6 +11,9 @@ use super::slice::{acts, only_global, writes};
 use super::tree::{Node, Val};
 use super::walk::{Frame, Stop, Walk};
 
+/// The least bound of a trip count that does not bound the loop's counter, where the count is not one number.
+const MOST_BOUND: i64 = 4096;
+
 /// A register that becomes a variable of the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoopVar {
@@ -193,7 +196,7 @@ impl Walk<'_, '_> {
         any
     }
 
-    /// Bounds the counter of a loop with a known trip count.
+    /// Bounds the counter of a loop with a trip count that has a bound.
     fn bound_counter(&mut self, header: u32, entry: &[Option<Val>], solved: &Solved, stays: &[Term]) {
         let mut with = FxHashMap::default();
         for (r, v) in &solved.values {
@@ -206,7 +209,9 @@ impl Walk<'_, '_> {
         let mut known = None;
         for stay in stays {
             let stay = self.s.arena.replace(*stay, &with, &mut FxHashMap::default());
-            let q = self.stays(header, stay).and_then(|q| self.s.arena.constant(q));
+            // A count that is not negative wraps around nothing.
+            let most = self.stays(header, stay).map(|q| self.s.arena.range(q));
+            let q = most.and_then(|(low, high)| (low >= 0 && high < MOST_BOUND || low == high).then_some(high));
             known = known.into_iter().chain(q).min();
         }
         match known {

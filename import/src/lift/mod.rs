@@ -55,6 +55,7 @@ mod merge;
 mod natural;
 mod nests;
 mod objects;
+mod one_form;
 mod optional;
 mod outcomes;
 mod own_count;

@@ -19,6 +19,8 @@ pub(super) const TENSOR: i64 = 1 << 19;
 pub(super) const COLUMN: i64 = COLUMN_BYTES;
 /// Addresses of 32 lanes of a column.
 const LANES: u32 = 16;
+/// What an address grows by from a lane to the next.
+const ROW: i64 = 1 << 16;
 /// The bit of an address that names the second 16 lanes of a group.
 const UPPER: i64 = 1 << 20;
 
@@ -49,7 +51,10 @@ impl Walk<'_, '_> {
             "ld" | "st" => {
                 let load = kind == "ld";
                 let mem = i.args.iter().find(|a| matches!(a, Arg::Mem { .. })).cloned().unwrap_or(Arg::Sink);
-                let t = self.same(i, &mem, "address")?;
+                let t = match self.rows_of_lanes(i, &mem)? {
+                    Some(first) => first,
+                    None => self.same(i, &mem, "address")?,
+                };
                 let columns = columns_of(i).ok_or_else(|| self.unknown(i))?;
                 let half = self.half(i, t);
                 let quarter = Some((self.warp % 4, half));
@@ -213,6 +218,25 @@ impl Walk<'_, '_> {
     fn half(&self, i: &Inst, t: Term) -> Option<u32> {
         let halves = i.mods.iter().any(|m| m.starts_with("16x"));
         halves.then(|| self.upper(t))
+    }
+
+    /// The first lane's address, where each lane adds the row that `32x32b` gives to it. PTX wants one address of all lanes
+    /// and says nothing of this case. The row of a lane is the same by its own address and by the first one.
+    fn rows_of_lanes(&mut self, i: &Inst, mem: &Arg) -> Result<Option<Term>, Error> {
+        let Val::Lanes(list) = self.operand(mem)? else { return Ok(None) };
+        if !i.has("32x32b") || self.lanes != u32::MAX || self.dry > 0 {
+            return Ok(None);
+        }
+        for (lane, t) in (0..).zip(list.iter()) {
+            let more = self.s.arena.sub(*t, list[0]);
+            if self.s.arena.constant(more) != Some(lane * ROW) {
+                return Ok(None);
+            }
+        }
+        let what =
+            "where each lane adds its row to the address of `tcgen05.ld` and `st`, the first lane's address counts";
+        self.s.assume(i.line, what);
+        Ok(Some(list[0]))
     }
 
     /// The addresses of columns: of all lanes, or of one group of lanes or its first or second half.

@@ -23,6 +23,16 @@ fn lanes_make_iterations_of_their_own() {
 }
 
 #[test]
+fn a_relaxed_store_orders_nothing() {
+    for store in ["volatile", "relaxed.gpu"] {
+        let inside = format!("\tst.{store}.global.b32 [%rd3], 0;\n");
+        assert_eq!(cleared(&inside, "\tbar.sync 0;\n"), "proved\t");
+        let faulty = cleared(&inside, "");
+        assert!(faulty.starts_with("violated"), "{faulty}");
+    }
+}
+
+#[test]
 fn a_loop_with_an_operation_is_not_passed_over() {
     let found = cleared("\tbar.sync 0;\n", "\tbar.sync 0;\n");
     assert!(!found.starts_with("proved"), "{found}");

@@ -13,6 +13,7 @@ use super::coverage::Coverage;
 use super::fence::LastTouch;
 use super::footprint::TileKey;
 use super::order::{Access, Trace};
+use super::peers::Visit;
 use super::vocabulary::{FormId, Number};
 
 /// The tile of a piece, and its accesses.
@@ -49,8 +50,9 @@ pub(super) struct Memory {
     /// For each piece of a register object, its last use since its warp's last `wgmma.fence`. Empty where that rule is
     /// off or the program has no `wgmma`.
     unfenced: Vec<LastTouch>,
-    /// Accesses to the memory of each CTA by agents of other CTAs, the newest of each component.
-    visits: Vec<Vec<Access>>,
+    /// Accesses to the memory of each CTA by agents of other CTAs, the newest load and the newest
+    /// other access of each component.
+    visits: Vec<Vec<Visit>>,
     /// Tensor-memory objects allocated, by object and CTA.
     tensor: FxHashMap<(ObjId, u32), Access>,
     /// The sums in accumulators, and the stores of output.
@@ -154,21 +156,26 @@ impl Memory {
     }
 
     /// Accesses to the memory of a CTA by other CTAs.
-    pub(super) fn visits(&self, cta: u32) -> &[Access] {
+    pub(super) fn visits(&self, cta: u32) -> &[Visit] {
         &self.visits[cta as usize]
     }
 
-    /// Remembers an access to the memory of a CTA, in the place of an earlier one of its component.
-    pub(super) fn note_visit(&mut self, cta: u32, x: Access) {
+    /// Accesses to the memory of a CTA by other CTAs, to be changed.
+    pub(super) fn visits_mut(&mut self, cta: u32) -> &mut [Visit] {
+        &mut self.visits[cta as usize]
+    }
+
+    /// Remembers an access to the memory of a CTA, in the place of an earlier one of its kind and component.
+    pub(super) fn note_visit(&mut self, cta: u32, x: Visit) {
         let list = &mut self.visits[cta as usize];
-        match list.iter_mut().find(|v| v.epoch.comp == x.epoch.comp) {
+        match list.iter_mut().find(|v| v.load == x.load && v.access.epoch.comp == x.access.epoch.comp) {
             Some(v) => *v = x,
             None => list.push(x),
         }
     }
 
     /// Takes the accesses to the memory of a CTA by other CTAs.
-    pub(super) fn take_visits(&mut self, cta: u32) -> Vec<Access> {
+    pub(super) fn take_visits(&mut self, cta: u32) -> Vec<Visit> {
         std::mem::take(&mut self.visits[cta as usize])
     }
 

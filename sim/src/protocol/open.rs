@@ -20,7 +20,8 @@ use std::sync::Arc;
 use crate::ir::{Instr, Op, Phase, Program};
 
 use super::mbarrier::{Signal, Wait};
-use super::order::{Access, Epoch, RowId};
+use super::order::{Epoch, RowId};
+use super::peers::Visit;
 use super::snapshot::{Entry, Family, PARTS, Snapshot};
 use super::users::barrier_users;
 use super::vocabulary::{AgentId, MbarIx};
@@ -240,13 +241,15 @@ impl World<'_> {
 
     /// Accesses to the memory of a CTA that none of its agents knows of yet. One agent must know each access before the
     /// CTA ends.
-    pub(super) fn open_visits(&self, cta: u32) -> Vec<&Access> {
+    pub(super) fn open_visits(&self, cta: u32) -> Vec<&Visit> {
         self.memory.visits(cta).iter().filter(|x| !self.knows_visit(cta, x)).collect()
     }
 
-    /// Whether some agent of a CTA knows of an access to its memory.
-    pub(super) fn knows_visit(&self, cta: u32, x: &Access) -> bool {
-        self.rows_of(cta).any(|row| self.order.has(row, x.epoch))
+    /// Whether some agent of a CTA knows of an access to its memory, or of the generation of the cluster barrier that
+    /// completed after the access.
+    pub(super) fn knows_visit(&self, cta: u32, x: &Visit) -> bool {
+        let mut known = [Some(x.access.epoch), x.over].into_iter().flatten();
+        known.any(|epoch| self.rows_of(cta).any(|row| self.order.has(row, epoch)))
     }
 
     fn rows_of(&self, cta: u32) -> impl Iterator<Item = RowId> {

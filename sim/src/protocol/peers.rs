@@ -8,13 +8,25 @@ use crate::code::Code;
 use crate::ir::Class;
 
 use super::footprint::Footprint;
-use super::order::{Access, RowId};
+use super::order::{Access, Epoch, RowId};
+use super::rendezvous::RendezvousKind;
+use super::vocabulary::AgentId;
 use super::world::World;
+
+/// An access to the memory of another CTA of the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Visit {
+    pub(super) access: Access,
+    /// Whether a thread loads: such an access is complete once its value is in a register.
+    pub(super) load: bool,
+    /// The generation of the cluster barrier that completes after the access. Only a load gets one.
+    pub(super) over: Option<Epoch>,
+}
 
 impl World<'_> {
     /// Holds an access to the life of the CTA that owns the memory. Copies that signal an mbarrier of that CTA are held
     /// to the life of the mbarrier.
-    pub(super) fn visit(&mut self, row: RowId, f: &Footprint, x: &Access) {
+    pub(super) fn visit(&mut self, row: RowId, f: &Footprint, x: &Access, reads: bool) {
         let remote = f.cta != self.spec.info[x.agent as usize].cta && x.in_order;
         if !remote || matches!(self.prog.objects[f.obj as usize].class, Class::Global | Class::Reg) {
             return;
@@ -26,17 +38,35 @@ impl World<'_> {
             );
             self.find(Code::NotStarted, x.agent, x.pc, message, None);
         }
-        self.visit_cta(f.cta, *x);
+        let load = reads && x.generic && x.epoch.comp == x.agent;
+        self.visit_cta(f.cta, Visit { access: *x, load, over: None });
     }
 
     /// Remembers an access to a CTA until the CTA ends. The newest access of each component stands for the earlier
     /// ones.
-    pub(super) fn visit_cta(&mut self, cta: u32, x: Access) {
+    pub(super) fn visit_cta(&mut self, cta: u32, x: Visit) {
         if self.cta_ended(cta) {
             self.outlasts(cta, &x);
             return;
         }
         self.memory.note_visit(cta, x);
+    }
+
+    /// A relaxed arrival of an agent at the cluster barrier: loads from other CTAs that a barrier of the agent's CTA
+    /// completed are over before `generation` is. Behind `barrier.cta.sync` earlier reads have been performed: their
+    /// values have left memory (PTX ISA, bar and barrier). The agent met each completed generation of that barrier
+    /// before this arrival, so no later end of a CTA can affect these loads. Nothing becomes visible, and stores are
+    /// not covered: they have reached the threads of one CTA only.
+    pub(super) fn end_loads(&mut self, a: AgentId, generation: Epoch) {
+        let own = self.rendezvous_of(RendezvousKind::Cta(self.spec.info[a as usize].cta));
+        let performed = self.spec.meet_done_row(own);
+        for cta in 0..self.prog.cluster {
+            for x in self.memory.visits_mut(cta) {
+                if x.load && self.order.has(performed, x.access.epoch) {
+                    x.over.get_or_insert(generation);
+                }
+            }
+        }
     }
 
     /// The last agent of a CTA has ended: one of the CTA's agents must know of every access by other CTAs to its
@@ -55,8 +85,9 @@ impl World<'_> {
         self.order.reached(row, met) > 0 || (0..self.spec.info.len()).any(heard)
     }
 
-    fn outlasts(&mut self, cta: u32, x: &Access) {
+    fn outlasts(&mut self, cta: u32, x: &Visit) {
         if !self.knows_visit(cta, x) {
+            let x = &x.access;
             let message = format!(
                 "accesses memory of CTA {cta}; nothing orders it before the end of that CTA: a cluster barrier, or an arrival that CTA {cta} waits for, must come after"
             );

@@ -34,7 +34,7 @@ impl World<'_> {
     /// Checks a read against the writes that are unordered with it, and remembers the read. `row` is what happened
     /// before the read.
     pub(super) fn check_read(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access) {
-        self.visit(row, f, &x);
+        self.visit(row, f, &x, true);
         if self.finds_nothing(a, f, &x) {
             let message = format!("reads {}, which nothing has written", self.footprint_name(f));
             self.find(Code::Unwritten, a, x.pc, message, None);
@@ -73,7 +73,7 @@ impl World<'_> {
 
     /// Checks a write against all accesses that are unordered with it, and puts `holds` into the pieces.
     pub(super) fn check_write(&mut self, a: AgentId, row: RowId, f: &Footprint, x: Access, holds: Option<TileKey>) {
-        self.visit(row, f, &x);
+        self.visit(row, f, &x, false);
         for p in self.each_piece(a, f) {
             self.journal.accessed(p, true);
             self.conflicts(a, row, f, p, &x, f.obj);

@@ -327,6 +327,9 @@ impl World<'_> {
                 m.pass_on_init(behind);
             }
         }
+        if relaxed {
+            self.end_loads(a, behind);
+        }
         self.arrive_at(a, pc, ix, 1, needed, !relaxed);
         Ok(())
     }

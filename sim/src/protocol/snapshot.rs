@@ -248,7 +248,14 @@ impl World<'_> {
                 s.same((x.pc as u64) << 32 | x.agent as u64);
             }
         }
-        (0..self.prog.cluster).for_each(|cta| s.accesses(self.open_visits(cta)));
+        for cta in 0..self.prog.cluster {
+            let open = self.open_visits(cta);
+            s.accesses(open.iter().map(|x| &x.access));
+            for x in open {
+                s.same((x.load as u64) << 1 | x.over.is_some() as u64);
+                x.over.into_iter().for_each(|e| s.epoch(e));
+            }
+        }
         for name in 0..self.spec.mbars {
             let ix = s.names.mbar_of(name);
             for w in self.mbars[ix as usize].waits() {

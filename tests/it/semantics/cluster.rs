@@ -468,6 +468,114 @@ fn an_arrival_that_the_other_cta_waits_for_keeps_it() {
 }
 
 #[test]
+fn a_relaxed_cluster_barrier_behind_a_cta_barrier_keeps_it_for_loads() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          shared s: f16[64, 64]
+          all:
+            cluster.sync
+            if cta == 1: warp 0: lds s @cta 0 -> q
+            barrier
+            cluster.arrive relaxed
+            cluster.wait
+        ",
+    );
+}
+
+#[test]
+fn a_relaxed_cluster_barrier_does_not_keep_it_for_a_load_in_flight() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          shared s: f16[64, 64]
+          all:
+            cluster.sync
+            barrier
+            if cta == 1: warp 0: lds s @cta 0 -> q    //~ life cycle
+            cluster.arrive relaxed
+            cluster.wait
+        ",
+    );
+}
+
+#[test]
+fn a_later_load_is_not_covered_by_the_barrier_before_it() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          shared s: f16[64, 64]
+          all:
+            cluster.sync
+            if cta == 1: warp 0: lds s @cta 0 -> q
+            barrier
+            if cta == 1: warp 0: lds s @cta 0 -> q    //~ life cycle
+            cluster.arrive relaxed
+            cluster.wait
+        ",
+    );
+}
+
+#[test]
+fn a_relaxed_cluster_barrier_behind_a_cta_barrier_does_not_keep_it_for_stores() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          all:
+            cluster.sync
+            if cta == 1: warp 0:
+              sts r -> s @cta 0    //~ life cycle
+              lds s @cta 0 -> q
+            barrier
+            cluster.arrive relaxed
+            cluster.wait
+        ",
+    );
+}
+
+#[test]
+fn a_relaxed_cluster_barrier_orders_no_store_behind_a_load() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          shared s: f16[64, 64]
+          reg r: f16[64, 64]
+          all:
+            cluster.sync
+            if cta == 1: warp 0: lds s @cta 0 -> q
+            barrier
+            cluster.arrive relaxed
+            cluster.wait
+            if cta == 0: warp 0: sts r -> s    //~ WAR race
+            cluster.sync
+        ",
+    );
+}
+
+#[test]
+fn a_cta_that_does_not_wait_for_the_relaxed_barrier_ends_too_early() {
+    check(
+        "h200",
+        "
+          grid 1  cluster 2  warps 2
+          shared s: f16[64, 64]
+          all:
+            cluster.sync
+            if cta == 1: warp 0: lds s @cta 0 -> q    //~ life cycle
+            barrier
+            cluster.arrive relaxed
+        ",
+    );
+}
+
+#[test]
 fn a_cluster_barrier_of_any_number_of_warps() {
     // 8 CTAs of 17 warps are more than 128 agents.
     check(

@@ -10,6 +10,7 @@ use crate::protocol::flight::Flight;
 use crate::protocol::lanes::waits_again;
 use crate::protocol::mbarrier::Arrival;
 use crate::protocol::parts::StatePart;
+use crate::protocol::peers::Visit;
 use crate::protocol::rendezvous::RendezvousKind;
 use crate::protocol::step::StepEffect;
 use crate::protocol::vocabulary::{AgentId, Blocked, Fault};
@@ -197,7 +198,7 @@ impl Instruction for Expect<'_> {
             let access = w.own_access(a, pc);
             let cta = w.mbar_cta(ix);
             if cta != w.spec.info[a as usize].cta {
-                w.visit_cta(cta, access);
+                w.visit_cta(cta, Visit { access, load: false, over: None });
             }
             w.mbars[ix as usize].note_expect(access);
             w.expect(a, pc, ix, bytes);
