@@ -62,6 +62,18 @@ impl World<'_> {
                 self.passes(a, pc, op);
                 Ok(effect)
             }
+            Aligned::Each => {
+                // Both classes are here, so the operations before have begun. Each class waits for them once it has met the
+                // other.
+                if !self.agents[a].performs_for_warp {
+                    self.join_warp(a, pc)?;
+                }
+                self.agents[a].performs_for_warp = true;
+                let effect = self.execute(a, pc, op)?;
+                self.agents[a].performs_for_warp = false;
+                self.passes(a, pc, op);
+                Ok(effect)
+            }
             Aligned::Lanes if me == Some(Lanes::Elected) => {
                 self.passes(a, pc, op);
                 Ok(StepEffect::Nothing)

@@ -63,6 +63,9 @@ impl World<'_> {
                         StatePart::Rendezvous(self.rendezvous_of(RendezvousKind::Warp(me.cta, me.warp))),
                     ]);
                 }
+                Aligned::Each => {
+                    list.push(StatePart::Rendezvous(self.rendezvous_of(RendezvousKind::Warp(me.cta, me.warp))));
+                }
                 Aligned::Lanes if me.lanes == Some(Lanes::Elected) => return Ok(()),
                 _ => {}
             }

@@ -405,3 +405,40 @@ fn each_cta_of_a_pair_expects_its_own_tiles() {
     check("b200", &kernel("cta", ""));
     check("b200", &kernel("1 - cta", "//~ stale tile"));
 }
+
+#[test]
+fn both_lane_classes_of_a_warp_wait_for_its_load() {
+    let kernel = |wait: &str, mark: &str| {
+        format!(
+            "
+          grid 1  warps 5
+          shared a: bf16[128, 64] swizzle 128
+          shared b: bf16[64, 64] swizzle 128
+          tmem acc: f32[128, 64]
+          mbar done (1)  mbar empty (1)
+          all: warp 0: elect: init done, empty;  fence mbarrier_init
+          all: warp 1: tmem.alloc acc
+          all: barrier
+          warp 0: elect: for job in 0..3:
+            wait empty for job - 1
+            tmem.fence after
+            zero acc
+            umma a, b -> acc    {mark}
+            commit umma -> done
+          warp 4: for job in 0..3:
+            wait done for job
+            elect: alu int 1
+            tmem.fence after
+            tmem.ld acc.rows(0, 4) -> r
+            {wait}
+            tmem.fence before
+            arrive empty per warp
+          all: barrier
+          all: warp 1: tmem.dealloc acc
+        "
+        )
+    };
+    // The elected lane comes first to the wait, before the other lanes have begun the load.
+    check("b200", &kernel("wait tmem.ld <= 0", ""));
+    check("b200", &kernel("wait tmem.ld <= 1", "//~ WAR race"));
+}

@@ -1,5 +1,5 @@
 //! Protocols of production kernels, each as a text with holes (`warpline_campaign::cases`). The right form is proved for
-//! every trip count. The faults are those that few iterations, jobs or CTAs have.
+//! every trip count, and its run with the given values has no fault. The faulty forms fail in few iterations, jobs or CTAs.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use warpline_campaign::{cases_in, comment};
 use warpline_tests::TempDir;
 
-use super::verify;
+use super::{ask, verify};
 
 #[test]
 fn right_protocols_are_proved_and_faulty_ones_are_not() {
@@ -20,8 +20,20 @@ fn right_protocols_are_proved_and_faulty_ones_are_not() {
         let file = dir.write(&format!("{}.pipe", case.name.replace('/', "_")), &case.text);
         let json = verify(&[&file, "--machine", machine, "--no-suggestion"]).json;
         let got = json["verdict"].as_str().unwrap().to_string();
-        (!case.expect.contains(&got)).then(|| format!("{}: {got}, not {:?}; {}", case.name, case.expect, json["why"]))
+        if !case.expect.contains(&got) {
+            return Some(format!("{}: {got}, not {:?}; {}", case.name, case.expect, json["why"]));
+        }
+        let fault = (got == "proved").then(|| fault_of_a_run(&[&file, "--machine", machine])).flatten();
+        fault.map(|fault| format!("{}: proved, but a run has {fault}", case.name))
     });
     let wrong: Vec<String> = verdicts.flatten().collect();
     assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), list.len(), wrong.join("\n"));
+}
+
+/// The first fault of a run with the given values.
+fn fault_of_a_run(args: &[&str]) -> Option<String> {
+    let run = ask("run", args).1;
+    let findings = run["findings"].as_array().into_iter().flatten();
+    let fault = findings.filter(|f| f["note"] == false).map(|f| f["message"].to_string()).next();
+    fault.or_else(|| run["hang"].as_array().is_some_and(|h| !h.is_empty()).then(|| "a hang".to_string()))
 }

@@ -128,6 +128,10 @@ impl<'t> Tables<'t> {
         for n in (0..=to).filter(|n| self.texts.takes(*n)).collect::<Vec<_>>() {
             let text = self.texts.at(n);
             let mut w = self.world(text).clone();
+            // Without iterations, a warp may have no `elect:` block that splits it.
+            if w.agents().len() != self.cells.first.len() {
+                return Err(Stop::Unfit("in some trip counts only, a warp is two agents".into()));
+            }
             for a in 0..w.agents().len() as AgentId {
                 if !w.settle(a, &mut ()) {
                     return Err(Stop::Unfit("a number has no meaning before the first operation".into()));

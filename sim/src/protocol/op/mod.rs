@@ -90,6 +90,8 @@ pub(super) use registers::{Registers, hands_registers};
 pub(super) enum Aligned {
     /// All lanes together, once.
     Warp,
+    /// All lanes together, each for itself: waits for operations that one lane class performed for the warp.
+    Each,
     /// Each lane for itself: loads, stores, arithmetic.
     Lanes,
     /// By the instruction's own rule: synchronization.

@@ -2,7 +2,7 @@
 
 use crate::ir::{Expr, Queue, Waits};
 
-use super::Instruction;
+use super::{Aligned, Instruction};
 use crate::protocol::parts::StatePart;
 use crate::protocol::step::StepEffect;
 use crate::protocol::stream::{ALL, StreamKind};
@@ -68,6 +68,10 @@ impl Instruction for Wait<'_> {
     fn streams(&self, _waits: Waits) -> &'static [StreamKind] {
         let kind = StreamKind::of(self.queue);
         if kind == StreamKind::Bulk { &[StreamKind::Bulk, StreamKind::BulkRead] } else { &ALL[kind as usize..][..1] }
+    }
+
+    fn aligned(&self) -> Aligned {
+        if matches!(self.queue, Queue::TmemLd | Queue::TmemSt) { Aligned::Each } else { Aligned::Own }
     }
 
     fn together(&self) -> Option<bool> {
