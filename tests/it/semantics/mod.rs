@@ -21,6 +21,7 @@ mod mbarrier_init;
 mod mbarrier_parity;
 mod memory;
 mod metal;
+mod peers;
 mod proxies;
 mod registers;
 mod stores;
