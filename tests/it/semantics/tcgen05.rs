@@ -433,6 +433,7 @@ fn both_lane_classes_of_a_warp_wait_for_its_load() {
             {wait}
             tmem.fence before
             arrive empty per warp
+          warp 4: wait tmem.ld <= 0;  tmem.fence before
           all: barrier
           all: warp 1: tmem.dealloc acc
         "
