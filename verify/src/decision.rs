@@ -132,7 +132,7 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
     }
 }
 
-/// The verdict for a kernel whose CTAs draw their jobs from one counter; `None` where tickets do more than that, or where
+/// The verdict for a kernel whose CTAs draw their jobs from one counter. `None` where tickets do more than that, and where
 /// the kernel of one CTA does not decide.
 fn of_tickets(normal: &Program, rules: Rules, options: Options, budget: &Budget) -> Option<Verdict> {
     if options.engine == Engine::Search || options.as_written {

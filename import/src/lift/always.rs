@@ -3,7 +3,7 @@
 //! If a branch only accesses shared memory, and orders nothing that other code does, its accesses can be taken to happen
 //! always. Every run then has the order of the run in which all happen, with fewer accesses. So a proof holds for all
 //! outcomes. Accesses to tensor memory and waits for them may be among these accesses. Then nothing of a warp may be open
-//! before such a branch, and no side may leave anything open: the waits of a side are for accesses of that side only.
+//! before such a branch, and no side may leave anything open. So the waits of a side are for accesses of that side only.
 //! A fault may be one of accesses that never happen together. It counts only if it remains without all of these accesses.
 
 use crate::symbolic::Term;

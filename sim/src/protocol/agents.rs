@@ -23,7 +23,8 @@ pub(super) struct Agent {
     /// Instruction of the last operation that the warp's lanes performed one by one, since an operation that joined them;
     /// kept where the rule `warp-arrive` asks.
     pub(super) last_unjoined: Option<u32>,
-    /// Whether this agent joined the lanes of its warp for the current operation and performs the operation for all.
+    /// Whether this agent joined the lanes of its warp for the current operation and performs it: for all lanes, or for its
+    /// own where each class does.
     pub(super) performs_for_warp: bool,
     /// Whether this lane class of a split warp came to an `elect:` block since the classes last joined. The classes
     /// then run apart.

@@ -47,26 +47,14 @@ impl World<'_> {
         // single lanes are performed by the class that has nearly all lanes, so that the elected lane's own order stays
         // separate.
         match instruction(op, |i| i.aligned()) {
-            Aligned::Warp => {
+            aligned @ (Aligned::Warp | Aligned::Each) => {
                 if !self.agents[a].performs_for_warp {
                     self.join_warp(a, pc)?;
                 }
-                if self.rest_of(a) != a {
+                // The operation may wait. Were it the elected lane's alone, the other lanes would be past it before.
+                if aligned == Aligned::Warp && self.rest_of(a) != a {
                     self.passes(a, pc, op);
                     return Ok(StepEffect::Nothing);
-                }
-                // The operation may wait. Were it the elected lane's, the other lanes would be past it before.
-                self.agents[a].performs_for_warp = true;
-                let effect = self.execute(a, pc, op)?;
-                self.agents[a].performs_for_warp = false;
-                self.passes(a, pc, op);
-                Ok(effect)
-            }
-            Aligned::Each => {
-                // Both classes are here, so the operations before have begun. Each class waits for them once it has met the
-                // other.
-                if !self.agents[a].performs_for_warp {
-                    self.join_warp(a, pc)?;
                 }
                 self.agents[a].performs_for_warp = true;
                 let effect = self.execute(a, pc, op)?;

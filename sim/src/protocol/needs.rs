@@ -56,14 +56,11 @@ impl World<'_> {
         let mut by = a;
         if me.lanes.is_some() && !self.spec.elected_at[pc as usize] {
             match instruction(op, |i| i.aligned()) {
-                Aligned::Warp => {
-                    by = self.rest_of(a);
-                    list.extend([
-                        StatePart::Agent(by),
-                        StatePart::Rendezvous(self.rendezvous_of(RendezvousKind::Warp(me.cta, me.warp))),
-                    ]);
-                }
-                Aligned::Each => {
+                aligned @ (Aligned::Warp | Aligned::Each) => {
+                    if aligned == Aligned::Warp {
+                        by = self.rest_of(a);
+                        list.push(StatePart::Agent(by));
+                    }
                     list.push(StatePart::Rendezvous(self.rendezvous_of(RendezvousKind::Warp(me.cta, me.warp))));
                 }
                 Aligned::Lanes if me.lanes == Some(Lanes::Elected) => return Ok(()),

@@ -40,11 +40,16 @@ fn results(prog: &Program) -> Vec<Option<i64>> {
             }
         });
     };
-    prog.symbols.iter().filter_map(|s| s.definition.as_ref()).for_each(&mut of);
-    for i in &prog.code {
-        each(prog, i, &mut |_, e| of(e));
-    }
+    each_number(prog, &mut of);
     all
+}
+
+/// Calls `f` with every expression of definitions and of the code.
+pub(crate) fn each_number(prog: &Program, f: &mut impl FnMut(&Expr)) {
+    prog.symbols.iter().filter_map(|s| s.definition.as_ref()).for_each(&mut *f);
+    for i in &prog.code {
+        each(prog, i, &mut |_, e| f(e));
+    }
 }
 
 /// Whether the outermost operator of an expression compares two numbers.

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use warpline_sim::ir::{Binary, Expr, ParamId, Program, each};
 use warpline_sim::protocol::Rules;
-use warpline_sim::report::FindingKind;
 
 use crate::budget::Budget;
-use crate::cta::singled_out::{is_comparison, singled_out};
+use crate::cta::singled_out::{each_number, is_comparison, singled_out};
+use crate::execution::run_time;
 use crate::induction::loop_bounds;
 use crate::{Options, Outcome, Verdict, prove};
 
@@ -35,7 +35,7 @@ pub(crate) fn fault(prog: &Program, rules: Rules, options: Options, budget: &Bud
         let mut v = prove::as_given(&other, (rules, &few), options);
         let x = v.violation.as_mut().filter(|_| v.outcome == Outcome::Violated)?;
         // Matrices may have no place for larger values.
-        if x.hang.is_empty() && x.findings.iter().all(|f| f.note || of_matrices(f.kind)) {
+        if run_time::of_blocks(x) {
             return None;
         }
         x.class += &format!("; {names}");
@@ -44,11 +44,6 @@ pub(crate) fn fault(prog: &Program, rules: Rules, options: Options, budget: &Bud
     });
     budget.take_steps(few.used()).ok()?;
     found
-}
-
-/// Whether the ends of matrices decide a finding.
-fn of_matrices(kind: FindingKind) -> bool {
-    matches!(kind, FindingKind::Coverage | FindingKind::Range)
 }
 
 /// The kernels to run, with the values in words. Values of one parameter come before those of two.
@@ -113,9 +108,6 @@ fn largest_constant(prog: &Program) -> i64 {
             }
         });
     };
-    prog.symbols.iter().filter_map(|s| s.definition.as_ref()).for_each(&mut of);
-    for i in &prog.code {
-        each(prog, i, &mut |_, e| of(e));
-    }
+    each_number(prog, &mut of);
     largest
 }

@@ -7,8 +7,8 @@
 //!   while job < jobs: <body>            blocks A[job, i], C[job, 0]
 //! ```
 //!
-//! A CTA gets a growing sequence of tickets. If tickets only name blocks and end loops, the CTA makes the steps of one that
-//! alone draws from a counter of its own, in a launch with as many jobs as the CTA has (docs/proof.md, lemma 21).
+//! A CTA gets a growing sequence of tickets. If tickets only name blocks and end loops, the steps of the CTA are those of a
+//! CTA with a counter of its own. The launch of that CTA has as many jobs as this one gets (docs/proof.md, lemma 21).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -90,7 +90,8 @@ pub(super) use registers::{Registers, hands_registers};
 pub(super) enum Aligned {
     /// All lanes together, once.
     Warp,
-    /// All lanes together, each for itself: waits for operations that one lane class performed for the warp.
+    /// All lanes together, each for itself: waits for operations that one lane class performed for the warp. Once the
+    /// classes have met, these operations have begun.
     Each,
     /// Each lane for itself: loads, stores, arithmetic.
     Lanes,

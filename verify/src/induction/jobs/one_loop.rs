@@ -228,8 +228,8 @@ fn first_and_step(prog: &Program, levels: &[Level]) -> Option<(Expr, Expr)> {
     Some(shared.unwrap_or((Expr::Const(0), Expr::Const(1))))
 }
 
-/// The launch index that a range of jobs begins at a multiple of, such as that from `cta.id * jobs / 4` to
-/// `(cta.id + 1) * jobs / 4`. It ends where the range of the next launch index begins, or before.
+/// The launch index of a range of jobs, such as from `cta.id * jobs / 4` to `(cta.id + 1) * jobs / 4`. The range begins at
+/// a multiple of the index. It ends where the range of the next index begins, or before.
 fn start_of_range(prog: &Program, first: &Expr, bound: &Expr) -> Option<Expr> {
     let own = own_multiple(prog, first)?;
     let mut next = first.clone();
