@@ -203,6 +203,21 @@ fn a_module_with_a_folder_is_its_mod_file() {
 }
 
 #[test]
+fn unit_tests_are_run() {
+    let without = files(".", &["Cargo.toml"]).into_iter().filter_map(|(path, text)| {
+        let own = text.split("[[").next().unwrap_or(&text);
+        own.contains("[lib]\ntest = false").then(|| path.replace("Cargo.toml", "src/"))
+    });
+    let folders: Vec<String> = without.collect();
+    assert!(folders.iter().any(|f| f == "verify/src/"), "{folders:?}");
+    let never_run = |(path, text): &(String, String)| {
+        folders.iter().any(|f| path.starts_with(f.as_str())) && text.lines().any(|l| l.trim() == "#[test]")
+    };
+    let found = sources().into_iter().filter(never_run).map(|(path, _)| path);
+    only(found, &[], "its library is compiled without tests (`test = false`), so a test there never runs");
+}
+
+#[test]
 fn no_banned_words() {
     let mut found = Vec::new();
     for (file, text) in sources() {

@@ -113,25 +113,3 @@ fn permutations(agents: &[AgentId]) -> Vec<Vec<AgentId>> {
     };
     (0..agents.len()).flat_map(behind).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_orders_are_listed_once() {
-        let list = permutations(&[2, 5, 7]);
-        assert_eq!(list.len(), 6);
-        assert_eq!((list[0].as_slice(), list[5].as_slice()), ([2, 5, 7].as_slice(), [7, 5, 2].as_slice()));
-    }
-
-    #[test]
-    fn each_word_has_orders_of_its_own() {
-        let words = BTreeMap::from([(Some(0), vec![1, 2]), (Some(3), vec![2, 4, 6])]);
-        let list = orders(&words).unwrap_or_default();
-        assert_eq!(list.len(), 12);
-        let last: Vec<&[AgentId]> = list[11].iter().map(|order| order.agents.as_slice()).collect();
-        assert_eq!(last, [[2, 1].as_slice(), &[6, 4, 2]]);
-        assert_eq!(orders(&BTreeMap::from([(None, (0..6).collect())])), None);
-    }
-}

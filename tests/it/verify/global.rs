@@ -138,6 +138,13 @@ fn who_comes_last_is_decided_for_each_order() {
         serde_json::json!(["all 3 CTAs of the grid, which run together, in each of 6 orders"])
     );
     kernel("h200", &text.replace("acq_rel", "release")).violated("scope", "ldg W");
+    // Each word has orders of its own.
+    let two = text.replace("global count: counter", "global count: counter   global other: counter");
+    let two = two.replace("    if old", "    var mine = 0\n    atom.add other, 1 -> mine acq_rel gpu\n    if old");
+    assert_eq!(
+        kernel("h200", &two).json["classes"],
+        serde_json::json!(["all 3 CTAs of the grid, which run together, in each of 36 orders"])
+    );
     kernel("h200", &text.replace("acq_rel", "acquire")).violated("scope", "ldg W");
     kernel("h200", &text.replace("ctas - 1:", "ctas - 2:")).violated("RAW race", "ldg W");
     // A fault of one order: CTA 2 does not release, and another CTA comes last.

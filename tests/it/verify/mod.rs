@@ -16,6 +16,7 @@ mod language;
 mod limits;
 mod mislead;
 mod peers;
+mod pipeline_states;
 mod protocols;
 mod registers;
 mod rings;

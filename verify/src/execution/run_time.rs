@@ -12,10 +12,14 @@ use crate::{Verdict, Violation, limits};
 /// Indices at which the stated values are looked at.
 const INDICES: i64 = 64;
 
-/// A fault with other values of the numbers that are known only at run time.
+/// A fault with other values of the numbers that are known only at run time. `None` where the stated values show one.
 pub(crate) fn fault(prog: &Program, run: impl Fn(&Program) -> Verdict) -> Option<Verdict> {
     // The values of a compiled kernel have relations that its symbols do not state.
     limits::run_time(prog).filter(|_| !prog.opaque_globals)?;
+    let given = run(prog);
+    if given.violation.is_some() {
+        return None;
+    }
     let tapes: Vec<TapeId> = indexed(prog).collect();
     let most = largest(prog)?;
     sequences(most).into_iter().find_map(|(value, words)| {
@@ -28,8 +32,8 @@ pub(crate) fn fault(prog: &Program, run: impl Fn(&Program) -> Verdict) -> Option
         }
         let names: Vec<String> = tapes.iter().map(|t| format!("`{}`", prog.tapes[*t as usize].name)).collect();
         x.class += &format!("; {} is {words}", names.join(" and "));
-        v.kernel = Some(Box::new(other));
-        Some(v)
+        let steps = given.steps + v.steps;
+        Some(Verdict { steps, classes: given.classes.clone(), kernel: Some(Box::new(other)), ..v })
     })
 }
 

@@ -335,6 +335,3 @@ fn folded(e: &Expr) -> Option<i64> {
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests;
