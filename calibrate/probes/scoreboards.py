@@ -1,4 +1,4 @@
-"""Loads that an instruction waits for only because it shares a scoreboard with them, in loops with products of recorded kernels.
+"""Loads that an instruction waits for only because it shares a scoreboard with them, in loops with products of recorded kernels of one stage.
 
     python3 scoreboards.py DATA DIR > ../data/h100_scoreboards.txt   # DATA: calibrate/data; needs the ptxas of Triton, and nvdisasm; cubins go to DIR
 
@@ -9,6 +9,7 @@ before an instruction that waits for `n` loads whose registers it does not name.
 """
 
 import glob
+import gzip
 import os
 import re
 import subprocess
@@ -72,7 +73,11 @@ def main():
     data, folder = sys.argv[1:]
     ptxas = os.path.join(os.path.dirname(triton.__file__), "backends/nvidia/bin/ptxas")
     print("# calibrate/probes/scoreboards.py with ptxas of Triton 3.6.0")
+    texts = {}
     for source in sorted(glob.glob(data + "/h100_kernels*/[gp][el]*_s1.ptx.gz")):
+        # Several launches have one text.
+        texts.setdefault(gzip.open(source, "rt").read(), source)
+    for source in texts.values():
         name, _ = assembled(source, folder, ptxas)
         code, labels = [], {}
         for i in instructions(f"{folder}/{name}.cubin"):
