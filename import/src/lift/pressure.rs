@@ -10,10 +10,15 @@
 //! Values that need no register of a thread are left out. Parameters are operands in the constant bank, and numbers that
 //! are equal in all threads are in uniform registers. A sum with a constant is the offset of an address. Two values of
 //! 16 bits share a register.
+//!
+//! An address that is computed for one load occupies an aligned pair of registers until the load is issued. A result of one
+//! register takes half of this pair, and the other half is no pair for the next address. So each of these loads in flight
+//! takes a pair. In the machine code of three split-K products, which load 32 elements of 16 bits a step, two to nine loads
+//! are in flight, and nearly each has a pair of its own.
 
 use std::ops::Range;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::flow::Flow;
 use crate::ptx::{Arg, Entry, Error, Inst, Reg};
@@ -41,7 +46,7 @@ pub fn load_order(entry: &Entry, registers: u32) -> Result<LoadOrder, Error> {
             let before = (block.first..end - 1).rev().find(|at| orders_memory(&entry.code[*at]));
             let start = before.map_or(block.first, |at| at + 1);
             let loads: Vec<usize> = loads.iter().copied().filter(|at| (start..end).contains(at)).collect();
-            let in_flight = values.in_flight(start..end, &loads, &mut live, registers);
+            let in_flight = values.in_flight(start..end, block.first, &loads, &mut live, registers);
             // Each later load takes the registers of one that was used.
             let later = loads.iter().enumerate().skip(in_flight);
             order.uses.extend(later.map(|(n, at)| (*at as u32, (n + 1 - in_flight) as u32)));
@@ -69,6 +74,8 @@ struct Values {
     writes: Vec<Set>,
     /// Halves of a register of the machine that each value occupies.
     halves: Vec<u32>,
+    /// The instruction that computes each value that is a sum and that one instruction reads.
+    sums: FxHashMap<Reg, usize>,
 }
 
 impl Values {
@@ -91,7 +98,13 @@ impl Values {
             }
         }
         uniform(entry, &reads, &written).into_iter().for_each(|r| halves[r as usize] = 0);
-        Values { reads, writes: written, halves }
+        let mut times_read = vec![0u32; entry.widths.len()];
+        reads.iter().flatten().for_each(|r| times_read[*r as usize] += 1);
+        let once = |r: &Reg| times_written[*r as usize] == 1 && times_read[*r as usize] == 1;
+        let adds =
+            entry.code.iter().zip(&written).enumerate().filter(|(_, (i, _))| matches!(i.op.as_str(), "add" | "mad"));
+        let sums = adds.flat_map(|(at, (_, w))| w.iter().copied().filter(once).map(move |r| (r, at))).collect();
+        Values { reads, writes: written, halves, sums }
     }
 
     /// The values that are live behind each block.
@@ -124,15 +137,22 @@ impl Values {
         list.into_iter().map(|r| self.halves[*r as usize]).sum()
     }
 
-    /// How many of the loads of a stretch of code, in order, the registers have room for before one of them is used.
-    /// `live` is what is live behind the stretch, and becomes what is live before it.
-    fn in_flight(&self, stretch: Range<usize>, loads: &[usize], live: &mut Set, registers: u32) -> usize {
+    /// Halves of a register of the address that is computed for this load alone, in the block that begins at `first`.
+    fn own_address(&self, at: usize, first: usize) -> u32 {
+        let own = |r: &&Reg| self.sums.get(*r).is_some_and(|sum| (first..at).contains(sum));
+        self.size(self.reads[at].iter().filter(own))
+    }
+
+    /// How many of the loads of a stretch of code, in order, the registers have room for before one of them is used. The
+    /// block of the stretch begins at `first`. `live` is what is live behind the stretch, and becomes what is live before
+    /// it.
+    fn in_flight(&self, stretch: Range<usize>, first: usize, loads: &[usize], live: &mut Set, registers: u32) -> usize {
         let addresses: Set = loads.iter().flat_map(|at| self.reads[*at].iter().copied()).collect();
-        let first = loads.iter().min();
+        let first_load = loads.iter().min();
         let mut others = 0;
         for at in stretch.rev() {
             self.step_back(at, live);
-            if first == Some(&at) {
+            if first_load == Some(&at) {
                 others = self.size(live.difference(&addresses));
             }
         }
@@ -140,12 +160,15 @@ impl Values {
         if others + results.iter().sum::<u32>() <= 2 * registers {
             return loads.len();
         }
-        // What addresses are computed from stays until the load is issued, whose result then takes its place.
-        let place = loads.iter().map(|at| self.size(&self.reads[*at])).max().unwrap_or(0);
+        // What addresses are computed from stays until the load is issued, whose result then takes its place. A result
+        // that is smaller than the load's own address takes a place of this size.
+        let own: Vec<u32> = loads.iter().map(|at| self.own_address(*at, first)).collect();
+        let places = loads.iter().zip(&results).zip(&own).filter(|((_, result), own)| own <= result);
+        let place = places.map(|((at, _), _)| self.size(&self.reads[*at])).max().unwrap_or(0);
         let room = (2 * registers + place).saturating_sub(others.max(self.size(live.iter())));
         let mut taken = 0;
-        let fits = results.iter().take_while(|n| {
-            taken += **n;
+        let fits = results.iter().zip(&own).take_while(|(result, own)| {
+            taken += *(*result).max(own);
             taken <= room
         });
         fits.count().max(1)

@@ -88,6 +88,30 @@ fn loads_without_room_for_their_results_wait_for_the_use_of_earlier_ones() {
     assert_eq!(order(2, 1).len(), 1);
 }
 
+/// Eight loads of one register, each from an address that is a sum of its own, and the sum of what they load.
+fn loads_from_sums() -> Entry {
+    let places = "\tmov.u32 %r98, %tid.x;\n\tmov.u32 %r99, %tid.y;\n\tmul.wide.s32 %rd1, %r98, 4;\n\tmul.wide.s32 %rd2, %r99, 4;\n";
+    let address = |i: usize| format!("\tadd.s64 %rd{}, %rd1, %rd2;\n", 10 + i);
+    let load = |i: usize| format!("\tld.global.b32 %r{i}, [%rd{}];\n", 10 + i);
+    let sum = |i: usize| format!("\tadd.s32 %r99, %r99, %r{i};\n");
+    let stores = "\tst.global.b32 [%rd1], %r99;\n\tst.global.b32 [%rd2], %r99;\n";
+    let body: String = (0..8).map(address).chain((0..8).map(load)).chain((0..8).map(sum)).collect();
+    let text = entry_text(&format!("{places}{body}{stores}"));
+    let text = text.replace("%r<20>", "%r<100>").replace("%rd<3>", "%rd<20>");
+    ptx::read(&text).expect("PTX").entries.remove(0)
+}
+
+#[test]
+fn a_load_from_an_address_of_its_own_takes_a_pair_of_registers() {
+    let waiting = |registers| -> Vec<(u32, u32)> {
+        load_order(&loads_from_sums(), registers).expect("an order").uses.into_iter().collect()
+    };
+    // Both summands take two registers, and the sum of the values one.
+    let first = 12;
+    assert_eq!(waiting(5 + 3 * 2), [(first + 3, 1), (first + 4, 2), (first + 5, 3), (first + 6, 4), (first + 7, 5)]);
+    assert_eq!(waiting(5 + 8), []);
+}
+
 #[test]
 fn a_sum_that_is_its_own_offset_is_no_endless_chain() {
     let own = entry("\tadd.s32 %r1, %r1, 4;\n\tld.global.b32 %r2, [%rd1];\n\tadd.s32 %r3, %r2, %r1;\n");
