@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use warpline_sim::protocol::World;
 use warpline_sim::schedule::{Act, Move, Schedule};
-use warpline_verify::{Meeting, MoveDescription, Witness};
+use warpline_verify::{JobLengths, Meeting, MoveDescription, Witness};
 
 use crate::error::Error;
 use crate::load::{Subject, read as read_text};
@@ -200,7 +200,9 @@ impl ScheduleFile {
     pub fn with_lets(&self, mut subject: Subject) -> Result<Subject, Error> {
         let refused = || unfit("the kernel refuses its values".to_string());
         if !self.lengths.is_empty() {
-            let program = warpline_verify::with_lengths(subject.symbolic(), &self.lengths, self.cluster, self.jobs);
+            let Self { lengths, cluster, jobs, trips, .. } = self;
+            let jobs = JobLengths { lengths, cluster: *cluster, jobs: *jobs, trips: *trips };
+            let program = warpline_verify::with_lengths(subject.symbolic(), jobs);
             subject.program = program.ok_or_else(refused)?.bind();
             return Ok(subject);
         }

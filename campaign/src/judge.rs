@@ -1,9 +1,11 @@
 //! Comparison of a verdict with brute force.
 
+use std::path::Path;
 use std::time::Instant;
 
-use crate::oracle::{Fault, Subject};
-use crate::verdict::{Verdict, Word};
+use crate::oracle::{Fault, Subject, Values, comment};
+use crate::run_report::fault_of_run;
+use crate::verdict::{Verdict, Verifier, Word};
 
 /// The error of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,12 +22,21 @@ pub enum Wrong {
     BoundedRange,
     /// The kernel lowered once behaves differently, at some values, from the kernel lowered with these values.
     Binding,
+    /// Proved, but `warpline run` with the values given reports a fault.
+    Run,
 }
 
 impl Wrong {
     /// All errors.
-    pub const ALL: [Wrong; 6] =
-        [Wrong::Proved, Wrong::Violated, Wrong::Point, Wrong::BoundedGiven, Wrong::BoundedRange, Wrong::Binding];
+    pub const ALL: [Wrong; 7] = [
+        Wrong::Proved,
+        Wrong::Violated,
+        Wrong::Point,
+        Wrong::BoundedGiven,
+        Wrong::BoundedRange,
+        Wrong::Binding,
+        Wrong::Run,
+    ];
 }
 
 /// A verdict with its comparison to brute force.
@@ -52,6 +63,35 @@ pub fn judge(text: &str, verdict: Verdict) -> Judgment {
     Judgment { seconds: start.elapsed().as_secs_f64(), ..judged }
 }
 
+/// As [`judge`]; a kernel that is proved, and whose verdict is right so far, also runs once with the values given.
+///
+/// `file` holds the text.
+pub fn judge_with_run(text: &str, verdict: Verdict, verifier: &dyn Verifier, file: &Path) -> Judgment {
+    let judged = judge(text, verdict);
+    if judged.verdict.word != Word::Proved || judged.wrong.is_some() {
+        return judged;
+    }
+    let machine = comment(text, "machine").next().unwrap_or("h200");
+    let output = verifier.run_output(file, machine);
+    match output.map(|output| fault_of_run(&serde_json::from_str(&output).unwrap_or_default())) {
+        Ok(Ok(None)) => judged,
+        Ok(Ok(Some(what))) => {
+            let values = Subject::read(text).map_or_else(|_| Values::new(), |subject| subject.given());
+            let fault = Fault { values, cluster: 0, what: format!("in a run: {what}") };
+            Judgment { wrong: Some(Wrong::Run), fault: Some(fault), ..judged }
+        }
+        Ok(Err(e)) => Judgment { error: Some(format!("it was proved, but not run: {e}")), ..judged },
+        Err(word) => Judgment { error: Some(format!("it was proved, but a run ended with {word:?}")), ..judged },
+    }
+}
+
+/// Whether a fault is one that brute force does not look for: sums over several clusters.
+fn unseen(verdict: &Verdict) -> bool {
+    let violation = &verdict.json["violation"];
+    let sum = violation["message"].as_str().is_some_and(|message| message.starts_with("the partial sums"));
+    sum && violation["kind"] == "coverage"
+}
+
 fn held_against(text: &str, verdict: Verdict) -> Judgment {
     let blank = |verdict, error| Judgment { verdict, wrong: None, fault: None, partial: false, seconds: 0.0, error };
     let subject = match Subject::read(text) {
@@ -66,7 +106,7 @@ fn held_against(text: &str, verdict: Verdict) -> Judgment {
         let fault = Fault { values, cluster: 0, what: "bound otherwise than compiled".to_string() };
         return Judgment { wrong: Some(Wrong::Binding), fault: Some(fault), ..blank(verdict, None) };
     }
-    if verdict.word == Word::Violated {
+    if verdict.word == Word::Violated && !unseen(&verdict) {
         let (values, cluster) = verdict.named(&subject);
         if let Some(fault) = subject.replay(&values, cluster, &verdict.lengths()) {
             return Judgment { fault: Some(fault), ..blank(verdict, None) };

@@ -6,14 +6,20 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use warpline_campaign::{Binary, Family, Judgment, Table, Verdict, Word, cases, judge, kernel};
+use warpline_campaign::{
+    Base, Binary, Judgment, Subject, Table, Verdict, Word, bases_in, cases, edited, judge, judge_with_run, kernel,
+};
 
 const HELP: &str = "\
 usage: warpline-campaign --warpline PATH [--seeds N] [--from SEED] [--family NAME] [--threads N] [--wrong FILE]
+       warpline-campaign --warpline PATH --edits FOLDER ... [--seeds N] [--from SEED] [--threads N] [--wrong FILE]
        warpline-campaign --warpline PATH FILE.pipe ...
-       warpline-campaign --print SEED
+       warpline-campaign [--edits FOLDER ...] --print SEED
 
 Generates kernels, asks a `warpline` binary to verify each, and judges every verdict by brute force.
+  --edits FOLDER make kernels by random edits of the kernels of this folder; the option can be repeated.
+                 Cases that are proved, scenarios that must hold and kernels without an expectation are edited.
+                 Kernels that are proved also run once with the values given.
   --seeds N      number of kernels (default 1000)
   --from SEED    first seed (default 0)
   --family NAME  only this family
@@ -30,6 +36,8 @@ struct Options {
     seeds: u64,
     from: u64,
     family: Option<String>,
+    edits: Vec<PathBuf>,
+    print: Option<u64>,
     threads: usize,
     limit: u64,
     wrong: Option<PathBuf>,
@@ -44,6 +52,8 @@ fn options() -> Result<Options, String> {
         seeds: 1000,
         from: 0,
         family: None,
+        edits: Vec::new(),
+        print: None,
         threads: 2,
         limit: 20,
         wrong: None,
@@ -64,19 +74,60 @@ fn options() -> Result<Options, String> {
             "--seeds" => o.seeds = number()?,
             "--from" => o.from = number()?,
             "--family" => o.family = Some(value.to_lowercase()),
+            "--edits" => o.edits.push(value.into()),
             "--threads" => o.threads = number()? as usize,
             "--limit" => o.limit = number()?,
             "--wrong" => o.wrong = Some(value.into()),
             "--slow" => o.slow = value.parse().map_err(|e| format!("{arg} {value}: {e}"))?,
             "--bounded" => o.bounded = number()?,
-            "--print" => {
-                print!("{}", kernel(number()?).text);
-                std::process::exit(0);
-            }
+            "--print" => o.print = Some(number()?),
             _ => return Err(HELP.to_string()),
         }
     }
-    if o.warpline.as_os_str().is_empty() { Err(HELP.to_string()) } else { Ok(o) }
+    if o.warpline.as_os_str().is_empty() && o.print.is_none() { Err(HELP.to_string()) } else { Ok(o) }
+}
+
+/// A kernel to judge.
+struct Named {
+    family: String,
+    /// What its paragraph is called behind its seed.
+    name: String,
+    text: String,
+}
+
+/// The source of kernels.
+struct Source<'o> {
+    family: Option<&'o str>,
+    bases: Vec<Base>,
+    edits: bool,
+}
+
+impl Source<'_> {
+    fn of(o: &Options) -> Result<Source<'_>, String> {
+        let mut bases = Vec::new();
+        for folder in &o.edits {
+            bases.extend(bases_in(folder).map_err(|e| format!("{}: {e}", folder.display()))?);
+        }
+        if !o.edits.is_empty() && bases.is_empty() {
+            return Err("no kernel to edit".to_string());
+        }
+        Ok(Source { family: o.family.as_deref(), bases, edits: !o.edits.is_empty() })
+    }
+
+    /// The kernel of a seed; `None` where it is not to be judged.
+    fn kernel(&self, seed: u64) -> Option<Named> {
+        let k = if self.edits {
+            let edited = edited(&self.bases, seed)?;
+            let kinds: Vec<String> = edited.edits.iter().map(|e| format!("{e:?}")).collect();
+            // Of two edits, the first names the row of the table.
+            let name = format!("{}, {}", edited.base, kinds.join(" and "));
+            Named { family: kinds.into_iter().next()?, name, text: edited.text }
+        } else {
+            let k = kernel(seed);
+            Named { family: format!("{:?}", k.family), name: format!("{:?}", k.family), text: k.text }
+        };
+        self.family.is_none_or(|name| k.family.to_lowercase() == name).then_some(k)
+    }
 }
 
 /// A wrong verdict as a paragraph.
@@ -126,25 +177,33 @@ fn campaign(o: &Options) -> Result<bool, String> {
     let scratch = Scratch(std::env::temp_dir().join(format!("campaign-{}", std::process::id())));
     std::fs::create_dir_all(&scratch.0).map_err(|e| e.to_string())?;
     let binary = Binary { path: o.warpline.clone(), limit: Duration::from_secs(o.limit) };
-    let (next, bounded) = (AtomicU64::new(o.from), AtomicU64::new(0));
+    let (next, bounded, refused) = (AtomicU64::new(o.from), AtomicU64::new(0), AtomicU64::new(0));
+    let source = Source::of(o)?;
     let table = Mutex::new((Table::default(), String::new(), 0u64));
     let start = Instant::now();
-    let wanted = |f: Family| o.family.as_ref().is_none_or(|name| format!("{f:?}").to_lowercase() == *name);
     std::thread::scope(|scope| {
         for thread in 0..o.threads {
             let file = scratch.0.join(format!("t{thread}.pipe"));
-            let (next, table, binary, bounded) = (&next, &table, &binary, &bounded);
+            let (next, table, binary, bounded, refused) = (&next, &table, &binary, &bounded, &refused);
+            let source = &source;
             scope.spawn(move || {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     if seed >= o.from + o.seeds {
                         break;
                     }
-                    let k = kernel(seed);
-                    if !wanted(k.family) {
+                    let Some(k) = source.kernel(seed) else { continue };
+                    // An edit may leave a text that is no kernel.
+                    if source.edits && Subject::read(&k.text).is_err() {
+                        refused.fetch_add(1, Ordering::Relaxed);
                         continue;
                     }
-                    let j = judge(&k.text, Verdict::ask(binary, &k.text, &file));
+                    let verdict = Verdict::ask(binary, &k.text, &file);
+                    let j = if source.edits {
+                        judge_with_run(&k.text, verdict, binary, &file)
+                    } else {
+                        judge(&k.text, verdict)
+                    };
                     let undecided = matches!(j.verdict.word, Word::Bounded | Word::GaveUp) && j.fault.is_none();
                     let shown = j.wrong.is_some()
                         || j.error.is_some()
@@ -158,10 +217,10 @@ fn campaign(o: &Options) -> Result<bool, String> {
                             let _ = std::fs::write(path, &t.1);
                         }
                     }
-                    t.0.add(&format!("{:?}", k.family), &j);
+                    t.0.add(&k.family, &j);
                     t.2 += 1;
                     if shown {
-                        t.1 += &paragraph(&format!("seed {seed} ({:?})", k.family), &k.text, &j);
+                        t.1 += &paragraph(&format!("seed {seed} ({})", k.name), &k.text, &j);
                     }
                 }
             });
@@ -170,6 +229,9 @@ fn campaign(o: &Options) -> Result<bool, String> {
     let (table, shown, n) = table.into_inner().map_err(|e| e.to_string())?;
     println!("{n} kernels, seeds {} to {}, in {:.1} s", o.from, o.from + o.seeds - 1, start.elapsed().as_secs_f64());
     print!("{}", table.text());
+    if source.edits {
+        println!("{} edited texts are no kernels", refused.into_inner());
+    }
     if let Some(path) = &o.wrong {
         std::fs::write(path, shown).map_err(|e| e.to_string())?;
     }
@@ -212,7 +274,14 @@ fn files(o: &Options) -> Result<bool, String> {
 }
 
 fn main() -> ExitCode {
-    let done = options().and_then(|o| if o.files.is_empty() { campaign(&o) } else { files(&o) });
+    let done = options().and_then(|o| match o.print {
+        Some(seed) => Source::of(&o).map(|source| {
+            print!("{}", source.kernel(seed).map_or(String::new(), |k| k.text));
+            true
+        }),
+        None if o.files.is_empty() => campaign(&o),
+        None => files(&o),
+    });
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),

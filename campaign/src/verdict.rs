@@ -60,6 +60,9 @@ pub struct Verdict {
 pub trait Verifier: Sync {
     /// The output of `warpline verify FILE --machine NAME --json`, or the word for a failure.
     fn output(&self, file: &Path, machine: &str) -> Result<String, Word>;
+
+    /// The output of `warpline run FILE --machine NAME --json`, or the word for a failure.
+    fn run_output(&self, file: &Path, machine: &str) -> Result<String, Word>;
 }
 
 /// The command line of a `warpline` binary.
@@ -73,10 +76,21 @@ pub struct Binary {
 
 impl Verifier for Binary {
     fn output(&self, file: &Path, machine: &str) -> Result<String, Word> {
+        self.said(&["verify", "--json", "--no-suggestion", "--machine", machine], file)
+    }
+
+    fn run_output(&self, file: &Path, machine: &str) -> Result<String, Word> {
+        self.said(&["run", "--json", "--machine", machine], file)
+    }
+}
+
+impl Binary {
+    /// The output of a command for a file.
+    fn said(&self, command: &[&str], file: &Path) -> Result<String, Word> {
         let said = file.with_extension("json");
         let out = File::create(&said).map_err(|_| Word::Refused)?;
         let mut child = Command::new(&self.path)
-            .args(["verify", "--json", "--no-suggestion", "--machine", machine])
+            .args(command)
             .arg(file)
             .stdin(Stdio::null())
             .stdout(out)

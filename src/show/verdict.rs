@@ -90,12 +90,14 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
         Outcome::Violated => {
             let x = v.violation.as_ref();
             let at = match x.and_then(|x| Some((x.trips?, x.turns, x.jobs))) {
-                None if x.is_some_and(|x| !x.lengths.is_empty()) => {
+                steps if x.is_some_and(|x| !x.lengths.is_empty()) => {
                     let lengths = x.map_or(String::new(), |x| jobs_of(&x.lengths));
                     let all = x
                         .and_then(|x| x.jobs)
                         .map_or(String::new(), |all| format!(" in a launch of {}", of(all, "job")));
-                    format!("in a CTA with {lengths}{all}")
+                    let steps =
+                        steps.map_or(String::new(), |(n, ..)| format!(", at {} of the main loop", of(n, "step")));
+                    format!("in a CTA with {lengths}{all}{steps}")
                 }
                 None if v.kernel.is_some() => "with the parameters above".to_string(),
                 None => "with the values given".to_string(),
@@ -220,7 +222,11 @@ pub(crate) fn violation(subject: &Subject, x: &Violation, paint: Paint) -> Strin
 
 pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
     let steps = x.trips.map_or("values given".to_string(), |n| of(n, "step"));
-    let steps = if x.lengths.is_empty() { steps } else { jobs_of(&x.lengths) };
+    let steps = match x.trips {
+        _ if x.lengths.is_empty() => steps,
+        None => jobs_of(&x.lengths),
+        Some(_) => format!("{}, {steps} of the main loop", jobs_of(&x.lengths)),
+    };
     let steps = x.turns.map_or(steps.clone(), |t| format!("{steps}, {}", of(t, "turn")));
     let steps = x.jobs.map_or(steps.clone(), |jobs| format!("{steps}, {}", of(jobs, "job")));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);

@@ -5,7 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use warpline_campaign::{CHAIN, GRIDS, JOBS, SIZES, Verdict, Verifier, Word, cases_in, judge, kernel};
+use warpline_campaign::{
+    CHAIN, GRIDS, JOBS, SIZES, Subject, Verdict, Verifier, Word, bases_in, cases_in, edited, judge, judge_with_run,
+    kernel,
+};
 use warpline_tests::{TempDir, warpline};
 
 /// Kernels of the small campaign: families in turn, then the families with seeds of their own. `GRIDS + 2` and `JOBS + 2`
@@ -20,6 +23,21 @@ const SEEDS: [std::ops::Range<u64>; 7] = [
     JOBS + 3..JOBS + 9,
 ];
 
+/// Seeds of edits of the small campaign.
+const EDITS: std::ops::Range<u64> = 0..24;
+
+/// What they edit: a few cases, so that a new protocol does not change the meaning of seeds.
+const EDITED: [&str; 8] = [
+    "accumulator_stages/right",
+    "early_peer/right",
+    "handover/right",
+    "jobs_by_number/right",
+    "metal/right",
+    "named_ring/right",
+    "pipeline_state/right",
+    "ranges_of_jobs/right",
+];
+
 /// The command line in this process.
 struct Library;
 
@@ -27,6 +45,10 @@ impl Verifier for Library {
     fn output(&self, file: &Path, machine: &str) -> Result<String, Word> {
         let file = file.display().to_string();
         Ok(warpline(&["verify", &file, "--machine", machine, "--json", "--no-suggestion"]).out)
+    }
+
+    fn run_output(&self, file: &Path, machine: &str) -> Result<String, Word> {
+        Ok(warpline(&["run", &file.display().to_string(), "--machine", machine, "--json"]).out)
     }
 }
 
@@ -52,6 +74,23 @@ fn wrong(seeds: impl IntoParallelIterator<Item = u64>) -> Vec<String> {
 #[test]
 fn no_verdict_on_a_generated_kernel_is_wrong() {
     let wrong = wrong(SEEDS.into_par_iter().flatten());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn no_verdict_on_an_edited_kernel_is_wrong() {
+    let mut bases = bases_in(&folder().join("../tests/it/verify/protocols")).unwrap();
+    bases.retain(|base| EDITED.contains(&base.name.as_str()));
+    assert_eq!(bases.len(), EDITED.len());
+    let dir = TempDir::new();
+    let judged = EDITS.into_par_iter().filter_map(|seed| {
+        let edited = edited(&bases, seed).filter(|e| Subject::read(&e.text).is_ok())?;
+        let file = dir.path().join(format!("{seed}.pipe"));
+        let j = judge_with_run(&edited.text, Verdict::ask(&Library, &edited.text, &file), &Library, &file);
+        let what = j.wrong.map(|w| format!("{w:?}")).or(j.error)?;
+        Some(format!("seed {seed} ({}, {:?}): {what}, {:?}", edited.base, edited.edits, j.fault))
+    });
+    let wrong: Vec<String> = judged.collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -343,7 +343,8 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         // Of a launch that shares `all` jobs out, those of the cluster with the fault.
         let shared_out = x.jobs.zip(trips.as_ref().and_then(|t| x.kernel(t)));
         let shared_out = shared_out.map(|(all, p)| (all - x.cluster + p.grid.len() - 1).div_euclid(p.grid.len()));
-        let n = x.trips.take().filter(|_| varied).unwrap_or(of.given);
+        // Of another loop, the trip count is one of the kernel.
+        let n = if varied { x.trips.take() } else { None }.unwrap_or(of.given);
         let jobs = shared_out.or(x.turns.take()).or_else(|| trips.as_ref()?.given_turns()).unwrap_or(1);
         x.lengths = vec![n; jobs.max(1) as usize];
     }

@@ -95,7 +95,7 @@ pub use cta::class::{one_step_more, trip_count};
 pub use decision::{AtTrips, verify};
 pub use execution::random::{Walk, WalkEnd, walk};
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
-pub use induction::jobs::with_lengths;
+pub use induction::jobs::{JobLengths, with_lengths};
 pub use induction::trip_count::{Family, Trips};
 pub use mutation::{Change, Edit, Inapplicable, edits, synchronizes};
 pub use promela::{Inexpressible, promela};

@@ -21,7 +21,7 @@ mod several;
 mod spelled;
 
 use warpline_sim::ir::Program;
-use warpline_verify::{Outcome, RepairReport, Suggestion, TrialSteps, Value, Violation};
+use warpline_verify::{JobLengths, Outcome, RepairReport, Suggestion, TrialSteps, Value, Violation};
 
 use crate::load::Subject;
 
@@ -61,10 +61,11 @@ pub(crate) type Fault<'a> = (&'a Violation, &'a Program);
 /// The kernel at the trip counts of a fault.
 pub(crate) fn at_fault(subject: &Subject, x: &Violation) -> Option<Program> {
     match x.trips {
-        Some(_) => x.kernel(&crate::verify::trips(subject)?).map(|p| p.bind()),
-        None if !x.lengths.is_empty() => {
-            warpline_verify::with_lengths(subject.symbolic(), &x.lengths, x.cluster, x.jobs).map(|p| p.bind())
+        trips if !x.lengths.is_empty() => {
+            let jobs = JobLengths { lengths: &x.lengths, cluster: x.cluster, jobs: x.jobs, trips };
+            warpline_verify::with_lengths(subject.symbolic(), jobs).map(|p| p.bind())
         }
+        Some(_) => x.kernel(&crate::verify::trips(subject)?).map(|p| p.bind()),
         None => Some(subject.program.clone()),
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use warpline_campaign::{cases_in, comment};
+use warpline_campaign::{cases_in, comment, fault_of_run};
 use warpline_tests::TempDir;
 
 use super::{ask, verify};
@@ -23,17 +23,13 @@ fn right_protocols_are_proved_and_faulty_ones_are_not() {
         if !case.expect.contains(&got) {
             return Some(format!("{}: {got}, not {:?}; {}", case.name, case.expect, json["why"]));
         }
-        let fault = (got == "proved").then(|| fault_of_a_run(&[&file, "--machine", machine])).flatten();
-        fault.map(|fault| format!("{}: proved, but a run has {fault}", case.name))
+        let fault = (got == "proved").then(|| fault_of_run(&ask("run", &[&file, "--machine", machine]).1));
+        match fault {
+            None | Some(Ok(None)) => None,
+            Some(Ok(Some(fault))) => Some(format!("{}: proved, but a run has {fault}", case.name)),
+            Some(Err(e)) => Some(format!("{}: proved, but not run: {e}", case.name)),
+        }
     });
     let wrong: Vec<String> = verdicts.flatten().collect();
     assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), list.len(), wrong.join("\n"));
-}
-
-/// The first fault of a run with the given values.
-fn fault_of_a_run(args: &[&str]) -> Option<String> {
-    let run = ask("run", args).1;
-    let findings = run["findings"].as_array().into_iter().flatten();
-    let fault = findings.filter(|f| f["note"] == false).map(|f| f["message"].to_string()).next();
-    fault.or_else(|| run["hang"].as_array().is_some_and(|h| !h.is_empty()).then(|| "a hang".to_string()))
 }

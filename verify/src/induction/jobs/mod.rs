@@ -24,4 +24,4 @@ mod nest;
 pub(crate) mod one_loop;
 mod shifts;
 
-pub use lengths::with_lengths;
+pub use lengths::{JobLengths, with_lengths};
