@@ -1,5 +1,7 @@
 //! The command line of the campaign.
 
+mod found;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -7,8 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use warpline_campaign::{
-    Base, Binary, Judgment, Subject, Table, Verdict, Word, bases_in, cases, edited, judge, judge_with_run, kernel,
+    Base, Binary, Subject, Verdict, Word, Wrong, bases_in, cases, edited, judge, judge_with_run, kernel,
 };
+
+use found::{Found, paragraph};
 
 const HELP: &str = "\
 usage: warpline-campaign --warpline PATH [--seeds N] [--from SEED] [--family NAME] [--threads N] [--wrong FILE]
@@ -130,40 +134,6 @@ impl Source<'_> {
     }
 }
 
-/// A wrong verdict as a paragraph.
-fn paragraph(name: &str, text: &str, j: &Judgment) -> String {
-    let mut said = format!("=== {name}: {:?}", j.verdict.word);
-    if let Some(wrong) = j.wrong {
-        said += &format!(", wrong ({wrong:?})");
-    }
-    said += &format!(", {:.3} s\n", j.verdict.seconds);
-    if let Some(f) = &j.fault {
-        said += &format!("fault: {} at {:?}, cluster {}\n", f.what, f.values, f.cluster);
-    }
-    if let Some(e) = &j.error {
-        said += &format!("error: {e}\n");
-    }
-    let v = &j.verdict.json;
-    said += &format!(
-        "said: trip_counts {}, varied {}, turns {}, classes {}, why {}\n",
-        v["trip_counts"], v["varied"], v["turns"], v["classes"], v["why"]
-    );
-    if !v["violation"].is_null() {
-        let x = &v["violation"];
-        said += &format!(
-            "violation: {} line {} trips {} turns {} class {} parameters {} cluster {}\n",
-            x["message"],
-            x["line"],
-            x["trips"],
-            x["turns"],
-            x["class"],
-            x["schedule"]["parameters"],
-            x["schedule"]["cluster"]
-        );
-    }
-    said + text + "\n"
-}
-
 /// A directory of this process, removed at the end.
 struct Scratch(PathBuf);
 
@@ -179,12 +149,12 @@ fn campaign(o: &Options) -> Result<bool, String> {
     let binary = Binary { path: o.warpline.clone(), limit: Duration::from_secs(o.limit) };
     let (next, bounded, refused) = (AtomicU64::new(o.from), AtomicU64::new(0), AtomicU64::new(0));
     let source = Source::of(o)?;
-    let table = Mutex::new((Table::default(), String::new(), 0u64));
+    let found = Mutex::new(Found::default());
     let start = Instant::now();
     std::thread::scope(|scope| {
         for thread in 0..o.threads {
             let file = scratch.0.join(format!("t{thread}.pipe"));
-            let (next, table, binary, bounded, refused) = (&next, &table, &binary, &bounded, &refused);
+            let (next, found, binary, bounded, refused) = (&next, &found, &binary, &bounded, &refused);
             let source = &source;
             scope.spawn(move || {
                 loop {
@@ -210,24 +180,24 @@ fn campaign(o: &Options) -> Result<bool, String> {
                         || j.verdict.seconds > o.slow
                         || j.verdict.word == Word::Timeout
                         || undecided && bounded.fetch_add(1, Ordering::Relaxed) < o.bounded;
-                    let Ok(mut t) = table.lock() else { break };
-                    if t.2 % 1000 == 999 {
-                        eprintln!("{} kernels in {:.0} s", t.2 + 1, start.elapsed().as_secs_f64());
-                        if let Some(path) = &o.wrong {
-                            let _ = std::fs::write(path, &t.1);
-                        }
-                    }
-                    t.0.add(&k.family, &j);
-                    t.2 += 1;
+                    let Ok(mut found) = found.lock() else { break };
+                    found.table.add(&k.family, &j);
+                    found.kernels += 1;
                     if shown {
-                        t.1 += &paragraph(&format!("seed {seed} ({})", k.name), &k.text, &j);
+                        found.shown += &paragraph(&format!("seed {seed} ({})", k.name), &k.text, &j);
                     }
+                    found.tell(start.elapsed(), o.wrong.as_deref());
                 }
             });
         }
     });
-    let (table, shown, n) = table.into_inner().map_err(|e| e.to_string())?;
-    println!("{n} kernels, seeds {} to {}, in {:.1} s", o.from, o.from + o.seeds - 1, start.elapsed().as_secs_f64());
+    let Found { table, shown, kernels, .. } = found.into_inner().map_err(|e| e.to_string())?;
+    println!(
+        "{kernels} kernels, seeds {} to {}, in {:.1} s",
+        o.from,
+        o.from + o.seeds - 1,
+        start.elapsed().as_secs_f64()
+    );
     print!("{}", table.text());
     if source.edits {
         println!("{} edited texts are no kernels", refused.into_inner());
@@ -235,7 +205,7 @@ fn campaign(o: &Options) -> Result<bool, String> {
     if let Some(path) = &o.wrong {
         std::fs::write(path, shown).map_err(|e| e.to_string())?;
     }
-    Ok(warpline_campaign::Wrong::ALL.iter().all(|w| table.wrong(*w) == 0))
+    Ok(Wrong::ALL.iter().all(|w| table.wrong(*w) == 0))
 }
 
 /// Judges kernels in files, and compares each verdict with the expectation in its file.
