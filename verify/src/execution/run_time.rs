@@ -31,9 +31,9 @@ pub(crate) fn fault(prog: &Program, run: impl Fn(&Program) -> Verdict) -> Option
             return None;
         }
         let names: Vec<String> = tapes.iter().map(|t| format!("`{}`", prog.tapes[*t as usize].name)).collect();
+        let classes = vec![x.class.clone()];
         x.class += &format!("; {} is {words}", names.join(" and "));
-        let steps = given.steps + v.steps;
-        Some(Verdict { steps, classes: given.classes.clone(), kernel: Some(Box::new(other)), ..v })
+        Some(Verdict { steps: given.steps + v.steps, classes, kernel: Some(Box::new(other)), ..v })
     })
 }
 
