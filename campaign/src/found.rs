@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use warpline_campaign::{Judgment, Table, Wrong};
+use warpline_campaign::{Judgment, Table};
 
 /// Time between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -26,8 +26,7 @@ impl Found {
             return;
         }
         self.written = since;
-        let of = Wrong::ALL.iter().map(|w| self.table.wrong(*w)).sum::<u64>();
-        eprintln!("{} kernels in {} s, {of} wrong", self.kernels, since.as_secs());
+        eprintln!("{} kernels in {} s, {} wrong", self.kernels, since.as_secs(), self.table.all_wrong());
         if let Some(path) = wrong {
             let _ = std::fs::write(path, &self.shown);
         }

@@ -8,9 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use warpline_campaign::{
-    Base, Binary, Subject, Verdict, Word, Wrong, bases_in, cases, edited, judge, judge_with_run, kernel,
-};
+use warpline_campaign::{Base, Binary, Subject, Verdict, Word, bases_in, cases, edited, judge, judge_with_run, kernel};
 
 use found::{Found, paragraph};
 
@@ -205,7 +203,7 @@ fn campaign(o: &Options) -> Result<bool, String> {
     if let Some(path) = &o.wrong {
         std::fs::write(path, shown).map_err(|e| e.to_string())?;
     }
-    Ok(Wrong::ALL.iter().all(|w| table.wrong(*w) == 0))
+    Ok(table.all_wrong() == 0)
 }
 
 /// Judges kernels in files, and compares each verdict with the expectation in its file.

@@ -57,6 +57,11 @@ impl Table {
         }
     }
 
+    /// Wrong verdicts of all kinds.
+    pub fn all_wrong(&self) -> u64 {
+        Wrong::ALL.iter().map(|w| self.wrong(*w)).sum()
+    }
+
     /// Wrong verdicts of a kind.
     pub fn wrong(&self, wrong: Wrong) -> u64 {
         self.rows.get("all").and_then(|r| r.wrong.get(&wrong)).copied().unwrap_or(0)
