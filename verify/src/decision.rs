@@ -159,10 +159,15 @@ fn of_tickets(normal: &Program, rules: Rules, options: Options, budget: &Budget)
 /// The verdict for the given value of the parameter that sets the trip count, and for its other remainders.
 fn of_remainders(program: &Program, rules: Rules, options: Options, budget: &Budget) -> Verdict {
     // Before a proof is searched for: that takes long where a fault prevents it.
-    if options.engine != Engine::Search
-        && let Some(x) = run_time::fault(program, |kernel| prove::as_given(kernel, (rules, budget), options))
-    {
-        return x;
+    if options.engine != Engine::Search && run_time::is_open(program) {
+        let as_given = |kernel: &Program| prove::as_given(kernel, (rules, budget), options);
+        let given = as_given(program);
+        // A fault with the stated values is shown before others.
+        if given.violation.is_none()
+            && let Some(x) = run_time::fault(program, as_given)
+        {
+            return Verdict { steps: given.steps + x.steps, ..x };
+        }
     }
     let mut v = of_orders(program, rules, options, budget);
     if options.engine == Engine::Search || !v.holds() {

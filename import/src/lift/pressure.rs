@@ -13,8 +13,8 @@
 //!
 //! An address that is computed for one load occupies an aligned pair of registers until the load is issued. A result of one
 //! register takes half of this pair, and the other half is no pair for the next address. So each of these loads in flight
-//! takes a pair. In the machine code of three split-K products, which load 32 elements of 16 bits a step, two to nine loads
-//! are in flight, and nearly each has a pair of its own.
+//! takes a pair. The machine code of three split-K products shows this. Each loads 32 elements of 16 bits a step, with two
+//! to nine loads in flight. Nearly each of these has a pair of its own.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Pipeline states, a stage with a phase that flips where the stage wraps, in the forms that kernels have: they become
-//! counters, so that a ring turns slot by slot.
+//! Pipeline states: a stage, and a phase that flips where the stage wraps. Kernels write them in several forms. Each form
+//! becomes a counter, so that a ring turns slot by slot.
 
 use std::collections::BTreeMap;
 
