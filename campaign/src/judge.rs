@@ -108,7 +108,13 @@ fn held_against(text: &str, verdict: Verdict) -> Judgment {
     }
     if verdict.word == Word::Violated && !unseen(&verdict) {
         let (values, cluster) = verdict.named(&subject);
-        if let Some(fault) = subject.replay(&values, cluster, &verdict.lengths()) {
+        // The compiler reports a number outside its range as an error of the text.
+        if verdict.json["violation"]["kind"] == "range" && subject.compile(&values).is_none() {
+            let fault = Fault { values, cluster: 0, what: "the compiler refuses a number".to_string() };
+            return Judgment { fault: Some(fault), ..blank(verdict, None) };
+        }
+        let other = subject.with_run_time(&verdict.run_time());
+        if let Some(fault) = other.as_ref().unwrap_or(&subject).replay(&values, cluster, &verdict.lengths()) {
             return Judgment { fault: Some(fault), ..blank(verdict, None) };
         }
         let truth = subject.truth(&|_| true);

@@ -1,5 +1,6 @@
 //! The verdict of a verifier on a kernel, read from the output of `warpline verify --json`.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -165,7 +166,7 @@ impl Verdict {
         let any = range.is_some() || json["trip_counts"] == "all";
         let mut varied = Vec::new();
         match &json["varied"] {
-            Value::String(form) if any => varied.extend(Varied::read(form, range)),
+            Value::String(form) if any => varied.extend(Varied::all(form, range)),
             // Names, each at every value.
             Value::Array(names) => varied.extend(names.iter().filter_map(|n| {
                 let name = n.as_str().or_else(|| n["name"].as_str())?.to_string();
@@ -208,6 +209,12 @@ impl Verdict {
         self.json["violation"]["lengths"].as_array().into_iter().flatten().filter_map(Value::as_i64).collect()
     }
 
+    /// The values of numbers that are known only at run time, by name, if the fault is one of other values than stated.
+    pub fn run_time(&self) -> BTreeMap<String, String> {
+        let values = self.json["violation"]["run_time"].as_object().into_iter().flatten();
+        values.filter_map(|(name, v)| Some((name.clone(), v.as_str()?.to_string()))).collect()
+    }
+
     /// The values and the cluster of the verdict's fault.
     pub fn named(&self, subject: &Subject) -> (Values, Option<i64>) {
         let violation = &self.json["violation"];
@@ -237,6 +244,20 @@ impl Verdict {
 }
 
 impl Varied {
+    /// Reads `k = n x 16 + 3, and in the same steps from k = 5, k = 6`.
+    fn all(form: &str, range: Option<(i64, i64)>) -> Vec<Varied> {
+        let (form, others) = form.split_once(", and in the same steps from ").unwrap_or((form, ""));
+        let Some(first) = Varied::read(form, range) else { return Vec::new() };
+        let least = first.rest.max(0);
+        let other = |text: &str| {
+            let (name, value) = text.split_once(" = ")?;
+            let rest = least + (value.trim().parse::<i64>().ok()? - least).rem_euclid(first.scale);
+            Some(Varied { name: name.trim().to_string(), rest, ..first.clone() })
+        };
+        let others: Vec<Varied> = others.split(", ").filter_map(other).collect();
+        std::iter::once(first).chain(others).collect()
+    }
+
     /// Reads `k = n x 16 + 3`.
     fn read(form: &str, range: Option<(i64, i64)>) -> Option<Varied> {
         let (name, form) = form.split_once('=')?;
@@ -268,6 +289,8 @@ mod tests {
         let v = Varied::read("k = n x 16 + 3", Some((0, 4))).expect("a form");
         assert_eq!((v.name.as_str(), v.scale, v.rest), ("k", 16, 3));
         assert!(v.contains(19) && !v.contains(20) && !v.contains(83));
+        let all = Varied::all("k = n x 4 + 1, and in the same steps from k = 7, k = 8", None);
+        assert_eq!(all.iter().map(|v| v.rest).collect::<Vec<_>>(), [1, 3, 4]);
         let v = Varied::read("tiles = n", None).expect("a form");
         assert!(v.contains(0) && v.contains(77) && !v.contains(-1));
     }

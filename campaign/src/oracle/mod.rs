@@ -47,6 +47,10 @@ pub struct OutOfBudget;
 
 /// Budget for one kernel, in moves of agents.
 const BUDGET: u64 = 4_000_000;
+/// What compiling a kernel at other values costs, in moves of about the same time.
+const COMPILE: u64 = 500;
+/// Largest number of points that are products of small values.
+const PRODUCTS: i64 = 1000;
 /// Largest trip count that is run.
 const LARGEST: i64 = 4200;
 /// Trip counts below this are all run.
@@ -74,8 +78,10 @@ impl Subject {
         // Products of small values, and of the numbers in the text with small values of the others.
         if lists.len() > 1 {
             let mut small = vec![vec![]];
+            let products = |most: i64| (most + 1).checked_pow(lists.len() as u32);
+            let most = (1..=8).rev().find(|most| products(*most).is_some_and(|n| n <= PRODUCTS)).unwrap_or(0);
             for d in &self.dimensions {
-                let values = (0..=8).map(|n| n * d.unit);
+                let values = (0..=most).map(|n| n * d.unit);
                 let with = |p: &Vec<i64>, v: i64| p.iter().copied().chain([v]).collect::<Vec<i64>>();
                 small = small.iter().flat_map(|p| values.clone().map(move |v| with(p, v))).collect();
             }
@@ -127,6 +133,7 @@ impl Subject {
             if !inside && truth.outside.is_some() {
                 continue;
             }
+            left = left.saturating_sub(COMPILE);
             let Some(prog) = self.compile(values) else { continue };
             let steps = self.steps(values);
             let many = steps <= MANY || steps <= ALL && (k == 0 || self.tries.iter().any(|t| t == values));
@@ -189,6 +196,7 @@ impl Subject {
             return Ok(Some(fault));
         }
         let n = prog.grid.len();
+        let look = prog.code.len() as u64;
         // If only tiles depend on the CTA, the first, the last and one in between stand for all.
         let few = |c: i64| c > 0 && c + 1 < n && c != n / 2;
         let mut alike = Alike::new(prog);
@@ -206,6 +214,8 @@ impl Subject {
             {
                 continue;
             }
+            // A launch of thousands of CTAs takes long to look at even where few of them run.
+            *left = left.checked_sub(look).ok_or(OutOfBudget)?;
             let several = many && (n <= 4 || cluster % 3 == 0 || cluster + 1 == n);
             if alike.has_run(cluster, several) {
                 continue;

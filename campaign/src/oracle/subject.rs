@@ -47,7 +47,8 @@ pub struct Subject {
     symbolic: Option<Program>,
 }
 
-/// Names of parameters that shape the kernel and are not varied.
+/// Names of parameters that are not varied even where they only count. Others that shape the kernel are not varied
+/// either: no verdict speaks of other values of them.
 const SHAPES: [&str; 4] = ["stages", "S", "slots", "readers"];
 
 impl Subject {
@@ -62,11 +63,16 @@ impl Subject {
             .compile(&Inputs { set: &none, cores })
             .map_err(|e| e.first().map_or("refused".to_string(), |d| format!("{d:?}")))?;
         warpline_sim::engine::supported(&base, &machine).map_err(|e| e.to_string())?;
+        let symbolic = read.compile_symbolic(&Inputs { set: &none, cores }).ok();
+        let counts = |name: &str| symbolic.as_ref().is_none_or(|s| s.symbols.iter().any(|s| s.name == name));
         let mut dimensions: Vec<Dimension> = base
             .params
             .iter()
-            .filter(|(name, _)| !SHAPES.contains(&name.as_str()))
-            .map(|(name, given)| Dimension { name: name.clone(), given: *given, unit: unit(text, name), tape: false })
+            .filter(|(name, _)| !SHAPES.contains(&name.as_str()) && counts(name))
+            .map(|(name, given)| {
+                let unit = unit(text, name, &base.params);
+                Dimension { name: name.clone(), given: *given, unit, tape: false }
+            })
             .collect();
         dimensions.extend(base.tapes.iter().filter_map(|t| {
             let given = if let Expr::Const(v) = t.run { v } else { return None };
@@ -76,7 +82,6 @@ impl Subject {
         let tried_ctas = tries.iter_mut().filter_map(|v| v.remove("cta.id")).collect();
         tries.retain(|v| !v.is_empty());
         let rules = warpline_sim::engine::rules(&machine);
-        let symbolic = read.compile_symbolic(&Inputs { set: &none, cores }).ok();
         let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
         let alike = !code.map(|l| l.replace("[cta.m, ", "[")).any(|l| l.contains("cta") || l.contains("cluster"));
         Ok(Subject {
@@ -143,11 +148,28 @@ impl Subject {
         prog.tapes.iter_mut().for_each(|tape| tape.run = run.clone());
     }
 
+    /// The kernel with other values of numbers that are known only at run time, in terms of `index`, if there are any.
+    pub fn with_run_time(&self, values: &BTreeMap<String, String>) -> Option<Subject> {
+        if values.is_empty() {
+            return None;
+        }
+        let lines = self.source.lines().map(|line| with_run(line, values).unwrap_or_else(|| line.to_string()));
+        Subject::read(&lines.collect::<Vec<_>>().join("\n")).ok()
+    }
+
     /// The kernel at these values, bound from its symbolic form; `None` where it refuses the values.
     pub fn bound(&self, values: &Values) -> Option<Program> {
         let values: Vec<(&str, i64)> = values.iter().map(|(name, v)| (name.as_str(), *v)).collect();
         Some(self.symbolic.as_ref()?.with(&values)?.bind())
     }
+}
+
+/// `trips steps = any per j run j % 4` with another value of `steps`.
+fn with_run(line: &str, values: &BTreeMap<String, String>) -> Option<String> {
+    let (name, rest) = line.trim_start().strip_prefix("trips ")?.split_once(" = any per ")?;
+    let (index, _) = rest.split_once(" run ")?;
+    let value = values.get(name)?.replace("index", index);
+    Some(format!("  trips {name} = any per {index} run {value}"))
 }
 
 /// The texts after `// key: ` in lines of the text.
@@ -162,13 +184,15 @@ fn values(list: &str) -> Values {
     pairs.filter_map(|(n, v)| Some((n.trim().to_string(), v.trim().parse().ok()?))).collect()
 }
 
-/// The divisor of a `let` that divides a parameter.
-fn unit(text: &str, name: &str) -> i64 {
-    let start = format!("= {name} / ");
-    let cdiv = format!("cdiv({name}, ");
-    let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok();
-    let behind = |start: &str| text.split_once(start).and_then(|(_, rest)| digits(rest));
-    behind(&start).or_else(|| behind(&cdiv)).unwrap_or(1)
+/// The divisor of a `let` that divides a parameter: a number or another parameter.
+fn unit(text: &str, name: &str, params: &[(String, i64)]) -> i64 {
+    let divisor = |start: &str| {
+        let (_, rest) = text.split_once(start)?;
+        let word = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
+        let given = params.iter().find(|(p, _)| p == word).map(|(_, v)| *v);
+        word.parse().ok().or(given).filter(|v| *v > 0)
+    };
+    divisor(&format!("= {name} / ")).or_else(|| divisor(&format!("cdiv({name}, "))).unwrap_or(1)
 }
 
 /// Numbers in the text, without large sizes of matrices, which are as large as needed.
@@ -184,4 +208,24 @@ fn constants(text: &str) -> BTreeSet<i64> {
         all.extend(words.filter_map(|w| w.parse::<i64>().ok()).filter(|c| *c <= most));
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_time_number_gets_another_value() {
+        let values = BTreeMap::from([("n".to_string(), "index % 2 * 3".to_string())]);
+        let line = |line: &str| with_run(line, &values);
+        assert_eq!(line("  trips n = any per job run 2"), Some("  trips n = any per job run job % 2 * 3".to_string()));
+        assert_eq!(line("  trips m = any per job run 2"), None);
+    }
+
+    #[test]
+    fn steps_of_a_loop_per_unit_are_read() {
+        let params = [("k".to_string(), 64), ("tile_k".to_string(), 16), ("n".to_string(), 8)];
+        let text = "let tiles = k / tile_k\nlet blocks = cdiv(n, 4)\n";
+        assert_eq!([unit(text, "k", &params), unit(text, "n", &params), unit(text, "tile_k", &params)], [16, 4, 1]);
+    }
 }
