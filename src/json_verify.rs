@@ -84,6 +84,8 @@ struct ViolationObject<'a> {
     jobs: Option<i64>,
     #[serde(skip_serializing_if = "<[i64]>::is_empty")]
     lengths: &'a [i64],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    run_time: &'a BTreeMap<String, String>,
     class: &'a str,
     steps: Vec<StepObject<'a>>,
 }
@@ -142,6 +144,7 @@ fn violation(x: &Violation) -> ViolationObject<'_> {
         turns: x.turns,
         jobs: x.jobs,
         lengths: &x.lengths,
+        run_time: &x.run_time,
         class: &x.class,
         steps: x
             .steps
@@ -334,6 +337,7 @@ mod tests {
                         needs,
                     });
                     x.lengths = vec![1, 2];
+                    x.run_time.insert(String::from("rows"), String::from("2"));
                     (v.verdict.any_length, v.verdict.any_jobs) = (Some(1), Some(1));
                     v.verdict.any_blocks.push(String::from("expert"));
                     v.verdict.chosen_blocks.push(String::from("K"));
@@ -344,7 +348,10 @@ mod tests {
             .collect();
         assert_eq!(fields(&objects), documented(VERIFY));
         let mut v = verified("blackwell/level2_2sm", false);
-        v.verdict.violation.iter_mut().for_each(|x| x.lengths = vec![1]);
+        v.verdict.violation.iter_mut().for_each(|x| {
+            x.lengths = vec![1];
+            x.run_time.insert(String::from("rows"), String::from("2"));
+        });
         let file = text(&schedule_of(&v).expect("a fault")).expect("serializable");
         assert_eq!(fields(&[file]), documented(SCHEDULE));
         let subject = warpline_api::load(&Request::named("cdna/two_step_ahead")).expect("loads");

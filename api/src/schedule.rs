@@ -38,6 +38,10 @@ pub struct ScheduleFile {
     /// The trip counts of the jobs of the cluster, where they are known only at run time and differ by job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lengths: Vec<i64>,
+    /// Names of numbers that are known only at run time, with their values in terms of `index`, where these are others
+    /// than the kernel states.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    run_time: BTreeMap<String, String>,
     /// Header `let`s with other values than their definitions.
     #[serde(default)]
     lets: BTreeMap<String, i64>,
@@ -106,6 +110,7 @@ pub fn schedule_of(v: &Verification) -> Option<ScheduleFile> {
         turns: x.turns,
         jobs: x.jobs,
         lengths: x.lengths.clone(),
+        run_time: x.run_time.clone(),
         lets: lets(v, p),
         cta: x.class.clone(),
         cluster: w.schedule.cluster,
@@ -203,6 +208,11 @@ impl ScheduleFile {
             let Self { lengths, cluster, jobs, trips, .. } = self;
             let jobs = JobLengths { lengths, cluster: *cluster, jobs: *jobs, trips: *trips };
             let program = warpline_verify::with_lengths(subject.symbolic(), jobs);
+            subject.program = program.ok_or_else(refused)?.bind();
+            return Ok(subject);
+        }
+        if !self.run_time.is_empty() {
+            let program = warpline_verify::with_run_time(subject.symbolic(), &self.run_time);
             subject.program = program.ok_or_else(refused)?.bind();
             return Ok(subject);
         }

@@ -89,7 +89,9 @@ pub(crate) fn sentence(v: &Verdict, varied: Option<&Varied>, paint: Paint) -> St
         }
         Outcome::Violated => {
             let x = v.violation.as_ref();
+            let run_time = x.and_then(run_time_values);
             let at = match x.and_then(|x| Some((x.trips?, x.turns, x.jobs))) {
+                _ if run_time.is_some() => format!("with other run-time values: {}", run_time.unwrap_or_default()),
                 steps if x.is_some_and(|x| !x.lengths.is_empty()) => {
                     let lengths = x.map_or(String::new(), |x| jobs_of(&x.lengths));
                     let all = x
@@ -138,6 +140,9 @@ fn classes(all: &[String]) -> String {
 /// What the proof varies, one line for each.
 fn varied(v: &Verification) -> Vec<String> {
     let r = &v.verdict;
+    if let Some(values) = r.violation.as_ref().and_then(run_time_values) {
+        return vec![format!("numbers that are known only at run time: {values}")];
+    }
     let trips = v.varied.as_ref().map(|p| format!("the trip count n of the main loop ({})", p.meaning));
     let outer = v.outer().map(|outer| {
         let period = r.turns.filter(|p| *p > 1).map_or(String::new(), |p| format!("; recurs every {p} turns at most"));
@@ -227,6 +232,7 @@ pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
         None => jobs_of(&x.lengths),
         Some(_) => format!("{}, {steps} of the main loop", jobs_of(&x.lengths)),
     };
+    let steps = run_time_values(x).unwrap_or(steps);
     let steps = x.turns.map_or(steps.clone(), |t| format!("{steps}, {}", of(t, "turn")));
     let steps = x.jobs.map_or(steps.clone(), |jobs| format!("{steps}, {}", of(jobs, "job")));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
@@ -235,6 +241,15 @@ pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
         text += &format!("No agent can proceed:\n{}", waiters(&x.sites, &x.hang, paint));
     }
     text
+}
+
+/// The values of run-time numbers at which a fault occurs, where they are others than the kernel states.
+fn run_time_values(x: &Violation) -> Option<String> {
+    let values = x.run_time.iter().map(|(name, value)| {
+        let index = if value.contains("index") { "(index)" } else { "" };
+        format!("{name}{index} = {value}")
+    });
+    (!x.run_time.is_empty()).then(|| listed(&values.collect::<Vec<_>>()))
 }
 
 /// Jobs by their lengths.

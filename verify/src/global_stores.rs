@@ -9,7 +9,7 @@
 //!
 //! Where the form decides nothing, the CTAs of the given grid are compared one by one, as far as that is quick.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use warpline_sim::code::Code;
 use warpline_sim::ir::{Class, Instr, MoveKind, ObjId, Op, Pc, Place, Program};
@@ -163,6 +163,7 @@ pub(crate) fn stored_twice(prog: &Program, rules: Rules) -> Option<Violation> {
             turns: None,
             jobs: None,
             lengths: Vec::new(),
+            run_time: BTreeMap::new(),
             class: format!("CTA {second}"),
             cluster: second / size,
             findings: vec![finding],

@@ -78,6 +78,9 @@ mod registers;
 mod repair;
 mod search;
 mod sizes;
+mod varied_loops;
+
+use std::collections::BTreeMap;
 
 use warpline_sim::ir::{Program, Site};
 use warpline_sim::report::{Finding, Waiting};
@@ -85,15 +88,17 @@ use warpline_sim::report::{Finding, Waiting};
 use induction::jobs::closure::Faults;
 use prove::{Place, Reach, take};
 
-pub(crate) use decision::{AtTurns, VariedLoops, counted, with_loops};
+pub(crate) use decision::counted;
+pub(crate) use varied_loops::{AtTurns, VariedLoops, with_loops};
 
 pub use assumed::assumed;
 pub use blocks_inside::assumed_inside;
 pub use certificate::{Conclusion, DecidedCell, Induction, Insertion, Line, Order, TripRegion, insertions, varied};
 pub use counterexample::{Meeting, MoveDescription, Pair, Witness, witness};
 pub use cta::class::{one_step_more, trip_count};
-pub use decision::{AtTrips, verify};
+pub use decision::verify;
 pub use execution::random::{Walk, WalkEnd, walk};
+pub use execution::run_time::with_run_time;
 pub use global_stores::{GlobalStore, StoredBy, global_stores};
 pub use induction::jobs::{JobLengths, with_lengths};
 pub use induction::trip_count::{Family, Trips};
@@ -104,6 +109,7 @@ pub use repair::redundancy::{Need, Redundancy, Removal, new_note, redundancy};
 pub use repair::{Allowed, RepairReport, Suggestion, TrialSteps, Value, suggest, suggest_several};
 pub use search::{Move, SearchReport, SearchResult, Settings, search, search_every};
 pub use sizes::any_size;
+pub use varied_loops::AtTrips;
 
 /// The method and the limits of a verification.
 #[derive(Clone, Copy, Debug)]
@@ -200,6 +206,9 @@ pub struct Violation {
     /// Trip counts of the jobs of a CTA, one after the other, where they are known only at run time and differ by job;
     /// else empty ([`with_lengths`]).
     pub lengths: Vec<i64>,
+    /// Where the fault is one of other values of numbers that are known only at run time: their names, with the values
+    /// in terms of `index` ([`with_run_time`]).
+    pub run_time: BTreeMap<String, String>,
     /// CTA class.
     pub class: String,
     /// Launch index of the cluster that shows it.
@@ -280,8 +289,8 @@ impl Violation {
     pub(crate) fn of_jobs(faults: Faults, (class, cluster): (&str, i64), prog: &Program) -> Violation {
         let Faults { lengths, findings, hang } = faults;
         let (class, sites) = (class.to_string(), prog.sites.clone());
-        let (trips, turns, jobs) = (None, None, None);
-        Violation { trips, turns, jobs, lengths, class, cluster, findings, hang, steps: Vec::new(), sites }
+        let (trips, turns, jobs, run_time) = (None, None, None, BTreeMap::new());
+        Violation { trips, turns, jobs, lengths, run_time, class, cluster, findings, hang, steps: Vec::new(), sites }
     }
 }
 

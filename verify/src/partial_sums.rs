@@ -114,6 +114,7 @@ fn violation(
         turns: None,
         jobs: None,
         lengths,
+        run_time: BTreeMap::new(),
         class: agent,
         cluster,
         findings,

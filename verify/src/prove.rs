@@ -1,5 +1,7 @@
 //! One verdict from the results of all CTA classes.
 
+use std::collections::BTreeMap;
+
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::Rules;
 use warpline_sim::report::{Finding, FindingKind};
@@ -66,6 +68,7 @@ pub(crate) fn late(
                 turns: None,
                 jobs: None,
                 lengths: Vec::new(),
+                run_time: BTreeMap::new(),
                 class,
                 cluster,
                 findings: x.findings,
@@ -424,6 +427,7 @@ pub(crate) fn take(
             turns: place.turns,
             jobs: place.jobs,
             lengths: Vec::new(),
+            run_time: BTreeMap::new(),
             class: class.to_string(),
             cluster: seen.cluster,
             findings: faults,

@@ -4,6 +4,8 @@
 //! A few other sequences show faults that the stated one hides: equal numbers, alternating ones, and ones with zeros.
 //! None of them exceeds the largest stated value, because matrices may have no place for more.
 
+use std::collections::BTreeMap;
+
 use warpline_sim::ir::{Binary, Env, Expr, Program, TapeId};
 use warpline_sim::report::FindingKind;
 
@@ -23,21 +25,31 @@ pub(crate) fn fault(prog: &Program, run: impl Fn(&Program) -> Verdict) -> Option
     if !is_open(prog) {
         return None;
     }
-    let tapes: Vec<TapeId> = indexed(prog).collect();
-    let most = largest(prog)?;
-    sequences(most).into_iter().find_map(|(value, words)| {
-        let mut other = prog.clone();
-        tapes.iter().for_each(|t| other.tapes[*t as usize].run = value.clone());
+    sequences(largest(prog)?).into_iter().find_map(|(value, words)| {
+        let other = with(prog, &value);
         let mut v = run(&other);
         let x = v.violation.as_mut()?;
         if of_blocks(x) {
             return None;
         }
-        let names: Vec<String> = tapes.iter().map(|t| format!("`{}`", prog.tapes[*t as usize].name)).collect();
         let classes = vec![x.class.clone()];
-        x.class += &format!("; {} is {words}", names.join(" and "));
+        x.run_time = indexed(prog).map(|t| (prog.tapes[t as usize].name.clone(), words.clone())).collect();
         Some(Verdict { classes, kernel: Some(Box::new(other)), ..v })
     })
+}
+
+/// The kernel with the values of run-time numbers that a violation names ([`Violation::run_time`]). `None` where these are
+/// no values that a kernel is tried with.
+pub fn with_run_time(prog: &Program, values: &BTreeMap<String, String>) -> Option<Program> {
+    let of_all = values.values().next()?;
+    let (value, _) = sequences(largest(prog)?).into_iter().find(|(_, words)| words == of_all)?;
+    Some(with(prog, &value))
+}
+
+fn with(prog: &Program, value: &Expr) -> Program {
+    let mut other = prog.clone();
+    indexed(prog).for_each(|t| other.tapes[t as usize].run = value.clone());
+    other
 }
 
 /// Whether a fault is one of blocks alone: how many blocks a matrix has may follow from the stated values.

@@ -1,5 +1,7 @@
 //! The verdict of a search of every order, on request or where one run does not decide.
 
+use std::collections::BTreeMap;
+
 use warpline_sim::ir::Program;
 use warpline_sim::protocol::{AgentId, Rules, World};
 use warpline_sim::report::Waiting;
@@ -69,6 +71,7 @@ pub(crate) fn decide(
                     turns: None,
                     jobs: None,
                     lengths: Vec::new(),
+                    run_time: BTreeMap::new(),
                     class: class.name.clone(),
                     cluster: class.id,
                     findings: x.findings,
