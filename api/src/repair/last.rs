@@ -32,6 +32,19 @@ pub(super) fn attempts(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt
     list.into_iter().map(|(_, attempt)| attempt).collect()
 }
 
+/// Texts with other memory orders at counters, for a scope that does not include a thread. Few changes repair such a
+/// fault, and each run of a grid that meets through counters takes long.
+pub(super) fn scoped(text: &str, prog: &Program, x: &Violation) -> Vec<Attempt> {
+    let mut faults = x.findings.iter().filter(|f| !f.note).peekable();
+    if faults.peek().is_none() || !faults.all(|f| f.kind == FindingKind::Scope) {
+        return Vec::new();
+    }
+    let (lines, far): (Vec<&str>, _) = (text.lines().collect(), distance(x));
+    let mut list: Vec<(u32, Attempt)> = orders(&lines, prog).into_iter().map(|(line, a)| (far(line), a)).collect();
+    list.sort_by_key(|(far, _)| *far);
+    list.into_iter().map(|(_, attempt)| attempt).collect()
+}
+
 /// A barrier, in these words, on a line of its own behind each block, at each depth that ends there.
 pub(super) fn barriers(lines: &[&str], word: &str) -> Vec<(u32, Attempt)> {
     let code = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");

@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!   fault ─▶ statements that are missing altogether (missing,  ─┐
-//!      │     lives, guards)                                     │
+//!      │     lives, guards), lanes, orders at counters          │
 //!      ├───▶ the verifier's smallest change (spelled)          ─┼─▶ new text ─ compile, verify ─▶ Repair
-//!      ├───▶ barriers, memory orders and waits (last)          ─┤
+//!      ├───▶ barriers and waits (last), also of a role alone   ─┤
+//!      │     (meetings), and conditions on sizes (wholes)       │
 //!      ├───▶ another index of a slot (indices)                 ─┤
 //!      └───▶ several changes (verifier, several)               ─┘
 //! ```
@@ -14,11 +15,14 @@
 
 mod guards;
 mod indices;
+mod lanes;
 mod last;
 mod lives;
+mod meetings;
 mod missing;
 mod several;
 mod spelled;
+mod wholes;
 
 use warpline_sim::ir::Program;
 use warpline_verify::{JobLengths, Outcome, RepairReport, Suggestion, TrialSteps, Value, Violation};
@@ -94,7 +98,8 @@ fn one_change(
     values: &[Value],
     steps: &mut TrialSteps,
 ) -> (RepairReport, Option<Repair>) {
-    if let Some((suggested, repair)) = by_text(subject, (x, broken), missing::attempts, steps) {
+    let early: [Attempts; 3] = [lanes::attempts, last::scoped, missing::attempts];
+    if let Some((suggested, repair)) = early.into_iter().find_map(|a| by_text(subject, (x, broken), a, steps)) {
         return (suggested, Some(repair));
     }
     let kernels = (subject.symbolic(), broken);
@@ -102,7 +107,7 @@ fn one_change(
     if suggested.found.is_some() {
         return (suggested, None);
     }
-    let last = [last::attempts, indices::attempts];
+    let last: [Attempts; 4] = [last::attempts, wholes::attempts, meetings::attempts, indices::attempts];
     match last.into_iter().find_map(|attempts| by_text(subject, (x, broken), attempts, steps)) {
         Some((found, repair)) => (RepairReport { tried: suggested.tried + found.tried, ..found }, Some(repair)),
         None => (suggested, None),
