@@ -83,7 +83,7 @@ fn quotients(code: &str) -> Vec<(&str, String)> {
 }
 
 /// A dividend with the product of its divisors.
-fn product((size, by): (&str, Vec<&str>)) -> (&str, String) {
+fn product<'a>((size, by): (&'a str, Vec<&'a str>)) -> (&'a str, String) {
     if let [one] = by[..] { (size, one.to_string()) } else { (size, format!("({})", by.join(" * "))) }
 }
 
