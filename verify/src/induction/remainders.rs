@@ -61,15 +61,19 @@ impl Others {
             return;
         }
         let mut list: BTreeSet<i64> = if den <= EACH { (0..den).collect() } else { marks.beside() };
-        self.all &= den <= EACH || !marks.raw && list.len() <= most;
-        let value = prog.symbols[param as usize].value;
+        let (raw, value) = (marks.raw, prog.symbols[param as usize].value);
         list.remove(&value.rem_euclid(den));
         let kernel = |r: i64| {
             let first = value - value.rem_euclid(den) + r;
-            (0..TRIED).find_map(|k| prog.with(&[(name, first.checked_add(k * den)?)]))
+            // Near the given value, on both sides: the kernel may refuse what is larger or smaller.
+            let near = (0..TRIED).chain((1..TRIED).map(|k| -k));
+            near.into_iter().find_map(|k| prog.with(&[(name, first.checked_add(k * den)?)]))
         };
         // A remainder that the kernel refuses has no run.
-        self.kernels.extend(list.into_iter().take(most).filter_map(kernel));
+        let few = list.len() <= MOST as usize;
+        let kernels: Vec<Program> = list.into_iter().take(MOST as usize).filter_map(kernel).collect();
+        self.all &= den <= EACH || !raw && few && kernels.len() <= most;
+        self.kernels.extend(kernels.into_iter().take(most));
     }
 }
 
