@@ -49,10 +49,13 @@ pub fn bank_conflicts(subject: &Subject) -> Vec<BankConflict> {
     for (instr, &site) in p.code.iter().zip(&p.at) {
         let Instr::Op { op: Op::Move { how: MoveKind::Lds, src, .. }, .. } = instr else { continue };
         let Some(o) = p.objects.get(usize::from(src.obj)).filter(|o| o.has_bank_conflicts()) else { continue };
-        if found.iter().all(|c| c.site != site) {
+        // Rows conflict with each other; a read of few rows has as few conflicts.
+        let rows = src.sel.rows.iter().fold(o.rows, |rows, part| rows / i64::from(part.of.max(1)));
+        let slower = ways.value.min(rows as f64);
+        if slower > 1.0 && found.iter().all(|c| c.site != site) {
             let row = o.bytes_of(o.cols);
             let swizzle = [128, 64, 32].into_iter().find(|atom| row % i64::from(*atom) == 0);
-            found.push(BankConflict { site, buffer: o.name.clone(), ways: ways.value, kind: ways.kind, swizzle });
+            found.push(BankConflict { site, buffer: o.name.clone(), ways: slower, kind: ways.kind, swizzle });
         }
     }
     found

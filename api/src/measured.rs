@@ -98,7 +98,8 @@ struct Row {
 pub struct Uncertainty {
     /// What kind of kernel it is.
     pub traits: Traits,
-    /// The interval; `None` where fewer than five kernels like it were measured, or the run did not finish.
+    /// The interval; `None` where fewer than five kernels like it were measured, the run did not finish, or its launch
+    /// gives no array.
     pub interval: Option<Interval>,
 }
 
@@ -137,11 +138,14 @@ impl Interval {
     }
 }
 
-/// The interval that measured kernels give the time of a run. A run that did not finish has none.
+/// The interval that measured kernels give the time of a run. A run that did not finish has none, and neither has one
+/// whose launch gives no array.
 pub fn uncertainty(subject: &Subject, report: &Report) -> Uncertainty {
     let traits = Traits::of(&subject.program, &subject.machine, subject.imported.is_some());
-    let finished = report.outcome == Outcome::Finished;
-    let interval = finished.then(|| interval(&rows(), &subject.machine, &traits, report.cycles)).flatten();
+    // Every measured kernel of the table was simulated with its arrays.
+    let comparable = !subject.imported.as_ref().is_some_and(|i| i.arrays_unknown);
+    let known = report.outcome == Outcome::Finished && comparable;
+    let interval = known.then(|| interval(&rows(), &subject.machine, &traits, report.cycles)).flatten();
     Uncertainty { traits, interval }
 }
 

@@ -29,6 +29,11 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// Whether the run is of a compiled kernel whose launch gives no array. Its DRAM traffic is then not known.
+    pub fn arrays_unknown(&self) -> bool {
+        self.subject.imported.as_ref().is_some_and(|i| i.arrays_unknown)
+    }
+
     /// The status of the run. A fault outranks a limit, because a finding is true however far the run got.
     pub fn status(&self) -> Status {
         let open = self.subject.sustained.is_some_and(|s| s.end == ClockResult::Open);

@@ -306,6 +306,8 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     let start = Instant::now();
     let rules = subject.rules();
     let whole = subject.imported.is_some().then(|| subject.clone());
+    // The verdict may replace the values of the subject by those of a fault.
+    let given = subject.clone();
     let verdict = verdict(&mut subject, options);
     let only_init = verdict.violation.as_ref().is_some_and(only_init_fences);
     let without_init = whole.filter(|s| only_init && s.fences.init == Level::Error).map(|mut s| {
@@ -324,7 +326,13 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
         let (suggested, repair) = match fault.filter(|_| options.suggest && !lasts) {
             Some(fault) => {
                 let steps = &mut TrialSteps::of(subject.symbolic(), options.limits());
-                let (suggested, repair) = repair::search(&subject, fault, &one_stage_more(&subject), steps);
+                let (mut suggested, mut repair) = repair::search(&subject, fault, &one_stage_more(&subject), steps);
+                if suggested.found.is_none()
+                    && let Some((found, text)) = repair::condition(&given, fault, steps)
+                {
+                    let tried = suggested.tried + found.tried;
+                    (suggested, repair) = (RepairReport { tried, ..found }, Some(text));
+                }
                 let repair = repair.or_else(|| {
                     // The change holds already; its text is verified with steps of its own.
                     let steps = &mut TrialSteps::of(subject.symbolic(), options.limits());

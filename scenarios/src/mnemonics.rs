@@ -10,7 +10,7 @@ use warpline_sim::ir::Dtype;
 pub struct Mnemonic {
     /// Its name in that language.
     pub name: &'static str,
-    /// The language: `PTX`, `SASS`, `CUDA`, `HIP`, `Metal`, `AMD ISA`, `C++`.
+    /// The language: `PTX`, `SASS`, `CUDA`, `HIP`, `Metal`, `AMD ISA`, `C++`, `CUTLASS`, `Triton`, `TileLang`.
     pub of: &'static str,
     /// Its form in the kernel language; `None` where it is not supported.
     pub here: Option<&'static str>,
@@ -32,6 +32,11 @@ pub(crate) const PHASE: &str = "phase";
 const RENDEZVOUS: &str = "n counts the threads of all participants";
 const SHUFFLE: &str = "data that lanes exchange is not modeled; state the cost as `alu int N` or `takes N`";
 const VALUES: &str = "values of elements are not modeled";
+const COUNT: &str = "the number of operations of all executing warps";
+const VOTE: &str = "votes at a barrier are not modeled; `barrier` is the barrier";
+const HINT: &str = "it changes no data; leave it out";
+const WAIT: &str = "p is the absolute phase; `wait b parity e` has the raw bit";
+const PLACE: &str = "`warp`, `self`, `cta.m` and `cta.n` say who executes; `elect:` is one lane";
 
 /// Every known name, by language.
 pub const MNEMONICS: &[Mnemonic] = &[
@@ -55,11 +60,7 @@ pub const MNEMONICS: &[Mnemonic] = &[
     is("PTX", "st.global", "store r -> g", ""),
     is("PTX", "ld.acquire", "ld x[e] -> v acquire gpu", "of a counter in global memory"),
     is("PTX", "st.release", "st x[e], v release gpu", "of a counter in global memory"),
-    no(
-        "PTX",
-        "st.async",
-        "stores that signal an mbarrier of another CTA are not modeled; `tma ... multicast` copies are",
-    ),
+    is("PTX", "st.async", "sts r -> s @cta e signals b @cta e", "the mbarrier is in the CTA that receives the data"),
     no("PTX", "red.async", "reductions that signal an mbarrier are not modeled; `red.add` adds to a counter"),
     is("PTX", "red.global.add", "red.add x[e], v", ""),
     is("PTX", "atom.global.add", "atom.add x[e], v -> old", ""),
@@ -73,19 +74,14 @@ pub const MNEMONICS: &[Mnemonic] = &[
     is("PTX", "barrier.cluster.arrive", "cluster.arrive", "`relaxed` at the end is `.relaxed`"),
     is("PTX", "barrier.cluster.wait", "cluster.wait", ""),
     no("PTX", "bar.red", "votes at a barrier are not modeled; `bar sync x (n)` is the barrier"),
-    is(
-        "PTX",
-        "mbarrier.init",
-        "init b",
-        "the number of arrivals stands in the declaration: `mbarrier b[stages] count n`",
-    ),
+    is("PTX", "mbarrier.init", "init b", "the number of arrivals stands in the declaration: `mbar b[stages] (n)`"),
     is("PTX", "mbarrier.inval", "inval b", ""),
     is("PTX", "mbarrier.arrive", "arrive b", "one arrival by every executing thread; `per warp` and `once` make fewer"),
     is("PTX", "mbarrier.arrive_drop", "arrive b drop", "the phases behind the open one need these arrivals no longer"),
     is("PTX", "mbarrier.arrive.expect_tx", "arrive b expect bytes(x)", ""),
     is("PTX", "mbarrier.expect_tx", "expect b bytes(x)", ""),
-    is("PTX", "mbarrier.try_wait", "wait b for p", "p is the absolute phase; `wait b parity e` has the raw bit"),
-    is("PTX", "mbarrier.test_wait", "wait b for p", "p is the absolute phase; `wait b parity e` has the raw bit"),
+    is("PTX", "mbarrier.try_wait", "wait b for p", WAIT),
+    is("PTX", "mbarrier.test_wait", "wait b for p", WAIT),
     no("PTX", "mbarrier.complete_tx", "bytes are completed by copies: `tma g -> s signals b`"),
     is("PTX", "fence.proxy.async", "fence async", ""),
     is("PTX", "fence.mbarrier_init", "fence mbarrier_init", ""),
@@ -105,6 +101,9 @@ pub const MNEMONICS: &[Mnemonic] = &[
     is("PTX", "tcgen05.ld", "tmem.ld x -> r", ""),
     is("PTX", "tcgen05.st", "tmem.st r -> x", ""),
     is("PTX", "tcgen05.wait", "wait tmem.ld <= 0", "or `wait tmem.st <= 0`"),
+    is("PTX", "tcgen05.wait::ld", "wait tmem.ld <= 0", ""),
+    is("PTX", "tcgen05.wait::st", "wait tmem.st <= 0", ""),
+    is("PTX", "tcgen05.relinquish_alloc_permit", "nothing", "who allocates is not limited here; leave it out"),
     is("PTX", "tcgen05.fence", "tmem.fence before", "or `tmem.fence after`"),
     no("PTX", "tcgen05.cp", "copies from shared to tensor memory are not modeled"),
     no("PTX", "tcgen05.shift", "shifts of tensor memory are not modeled"),
@@ -122,12 +121,36 @@ pub const MNEMONICS: &[Mnemonic] = &[
     no("PTX", "vote", SHUFFLE),
     no("PTX", "match", SHUFFLE),
     no("PTX", "prmt", VALUES),
-    is("PTX", "ex2", "alu exp N", "the number of operations of all executing warps"),
-    is("PTX", "fma", "alu fma N", "the number of operations of all executing warps"),
-    is("PTX", "mad", "alu int N", "the number of operations of all executing warps"),
-    is("PTX", "cvt", "alu int N", "the number of operations of all executing warps"),
+    no("PTX", "movmatrix", SHUFFLE),
+    is("PTX", "ex2", "alu exp N", COUNT),
+    is("PTX", "fma", "alu fma N", COUNT),
+    is("PTX", "mad", "alu int N", COUNT),
+    is("PTX", "lg2", "alu exp N", COUNT),
+    is("PTX", "rcp", "alu exp N", COUNT),
+    is("PTX", "rsqrt", "alu exp N", COUNT),
+    is("PTX", "sqrt", "alu exp N", COUNT),
+    is("PTX", "tanh", "alu exp N", COUNT),
+    is("PTX", "sin", "alu exp N", COUNT),
+    is("PTX", "cos", "alu exp N", COUNT),
+    is("PTX", "add", "alu fma N", "of integers `alu int N`; N is the number of operations of all executing warps"),
+    is("PTX", "sub", "alu fma N", "of integers `alu int N`; N is the number of operations of all executing warps"),
+    is("PTX", "mul", "alu fma N", "of integers `alu int N`; N is the number of operations of all executing warps"),
+    is("PTX", "max", "alu fma N", "of integers `alu int N`; N is the number of operations of all executing warps"),
+    is("PTX", "min", "alu fma N", "of integers `alu int N`; N is the number of operations of all executing warps"),
+    is("PTX", "lop3", "alu int N", COUNT),
+    is("PTX", "shl", "alu int N", COUNT),
+    is("PTX", "cvt", "alu int N", COUNT),
     no("PTX", "nanosleep", "a wait for a time proves nothing; wait for a barrier or a counter"),
     no("PTX", "bra", "control flow is `for`, `while` and `if`"),
+    is("PTX", "prefetch", "nothing", HINT),
+    is("PTX", "discard", "nothing", HINT),
+    is("PTX", "createpolicy", "nothing", HINT),
+    is("PTX", "applypriority", "nothing", HINT),
+    no("PTX", "tensormap.replace", "tensor maps are not modeled; a `tma` names the matrix and the block"),
+    no("PTX", "fence.proxy.tensormap", "tensor maps are not modeled; a `tma` names the matrix and the block"),
+    no("PTX", "multimem", "other devices are not modeled"),
+    no("PTX", "st.bulk", "write zeros as `sts r -> s`"),
+    no("PTX", "getctarank", "write the CTA behind the place: `full[i] @cta e`"),
     no("PTX", "mapa", "write the CTA behind the place: `full[i] @cta e`"),
     is("SASS", "LDG", "ldg g -> r", ""),
     is("SASS", "STG", "store r -> g", ""),
@@ -143,17 +166,17 @@ pub const MNEMONICS: &[Mnemonic] = &[
     is("SASS", "WARPGROUP.ARRIVE", "wgmma.fence", ""),
     is("SASS", "WARPGROUP.DEPBAR", "wait wgmma <= n", ""),
     is("SASS", "UTCHMMA", "umma a, b -> acc", ""),
-    is("SASS", "SYNCS.PHASECHK", "wait b for p", "p is the absolute phase; `wait b parity e` has the raw bit"),
+    is("SASS", "SYNCS.PHASECHK", "wait b for p", WAIT),
     is("SASS", "SYNCS.ARRIVE", "arrive b", "or `arrive b expect bytes(x)`"),
     is("SASS", "WARPSYNC", "warp.sync", ""),
-    is("SASS", "MUFU", "alu exp N", "the number of operations of all executing warps"),
-    is("SASS", "FFMA", "alu fma N", "the number of operations of all executing warps"),
-    is("SASS", "IMAD", "alu int N", "the number of operations of all executing warps"),
+    is("SASS", "MUFU", "alu exp N", COUNT),
+    is("SASS", "FFMA", "alu fma N", COUNT),
+    is("SASS", "IMAD", "alu int N", COUNT),
     is("CUDA", "__syncthreads", "barrier", ""),
     is("CUDA", "__syncwarp", "warp.sync", ""),
-    no("CUDA", "__syncthreads_count", "votes at a barrier are not modeled; `barrier` is the barrier"),
-    no("CUDA", "__syncthreads_and", "votes at a barrier are not modeled; `barrier` is the barrier"),
-    no("CUDA", "__syncthreads_or", "votes at a barrier are not modeled; `barrier` is the barrier"),
+    no("CUDA", "__syncthreads_count", VOTE),
+    no("CUDA", "__syncthreads_and", VOTE),
+    no("CUDA", "__syncthreads_or", VOTE),
     is("CUDA", "__threadfence", "fence gpu", ""),
     no("CUDA", "__threadfence_block", "a barrier orders memory among the threads of a CTA: `barrier`"),
     no("CUDA", "__threadfence_system", "other devices are not modeled; `fence gpu` is for one device"),
@@ -172,11 +195,73 @@ pub const MNEMONICS: &[Mnemonic] = &[
     is("CUDA", "__pipeline_commit", "commit cp", ""),
     is("CUDA", "__pipeline_wait_prior", "wait cp <= n", ""),
     is("CUDA", "cudaGridDependencySynchronize", "grid.wait", ""),
-    is("CUDA", "__expf", "alu exp N", "the number of operations of all executing warps"),
+    is("CUDA", "__expf", "alu exp N", COUNT),
+    is("CUDA", "expf", "alu exp N", COUNT),
+    is("CUDA", "exp2f", "alu exp N", COUNT),
+    is("CUDA", "logf", "alu exp N", COUNT),
+    is("CUDA", "rsqrtf", "alu exp N", COUNT),
+    is("CUDA", "sqrtf", "alu exp N", COUNT),
+    is("CUDA", "tanhf", "alu exp N", COUNT),
+    is("CUDA", "fmaf", "alu fma N", COUNT),
+    is("CUDA", "fmaxf", "alu fma N", COUNT),
+    is("CUDA", "fminf", "alu fma N", COUNT),
+    is("CUDA", "__ldg", "ldg g -> r", ""),
+    no("CUDA", "__nanosleep", "a wait for a time proves nothing; wait for a barrier or a counter"),
+    no("CUDA", "__any_sync", SHUFFLE),
+    no("CUDA", "__all_sync", SHUFFLE),
+    no("CUDA", "__match_any_sync", SHUFFLE),
+    no("CUDA", "atomicOr", "only additions are modeled: `atom.add x[e], v -> old`"),
+    no("CUDA", "atomicAnd", "only additions are modeled: `atom.add x[e], v -> old`"),
+    is("CUDA", "wmma::load_matrix_sync", "lds s -> r", "the layout of fragments is not modeled"),
+    is("CUDA", "wmma::store_matrix_sync", "store r -> g", "or `sts r -> s`"),
+    is("CUDA", "wmma::mma_sync", "mma a, b -> acc", ""),
+    is("CUDA", "wmma::fill_fragment", "zero acc", ""),
+    is("CUDA", "cuda::memcpy_async", "cp g -> s", "with `commit cp` and `wait cp <= n`"),
+    is("CUDA", "cuda::barrier", "mbar b (n)", "a declaration; `init b` before its use"),
+    no("CUDA", "grid.sync", "add to a counter in global memory and wait for it; scenario `global/grid_barrier`"),
+    no("CUDA", "this_grid", "`cooperative` launches all CTAs at once; scenario `global/grid_barrier` lets them meet"),
+    no("CUDA", "threadIdx", PLACE),
+    no("CUDA", "blockIdx", PLACE),
+    no("CUDA", "blockDim", "`warps n` declares the warps of a CTA"),
+    no("CUDA", "gridDim", "`grid m, n` declares the CTAs; `grid.size` is their number"),
+    is("CUDA", "__launch_bounds__", "warps n", "a declaration; `regs n` are the registers of a thread"),
+    no(
+        "CUDA",
+        "cudaTriggerProgrammaticLaunchCompletion",
+        "the kernel that follows is not part of the program; leave it out",
+    ),
+    is("CUTLASS", "cp_async_fence", "commit cp", ""),
+    is("CUTLASS", "cp_async_wait", "wait cp <= n", ""),
+    is("CUTLASS", "producer_acquire", "wait empty[s] for p", WAIT),
+    is("CUTLASS", "producer_commit", "arrive full[s] per warp", "copies by `tma` complete it by their bytes"),
+    is("CUTLASS", "consumer_wait", "wait full[s] for p", WAIT),
+    is("CUTLASS", "consumer_release", "arrive empty[s] per warp", ""),
+    is("CUTLASS", "warpgroup_arrive", "wgmma.fence", ""),
+    is("CUTLASS", "warpgroup_commit_batch", "commit wgmma", ""),
+    is("CUTLASS", "warpgroup_wait", "wait wgmma <= n", ""),
+    is("CUTLASS", "tma_store_fence", "fence async", ""),
+    is("CUTLASS", "tma_store_arrive", "commit bulk", ""),
+    is("CUTLASS", "tma_store_wait", "wait bulk.read <= n", ""),
+    is("CUTLASS", "cluster_sync", "cluster.sync", ""),
+    is("CUTLASS", "cluster_arrive", "cluster.arrive", ""),
+    is("CUTLASS", "cluster_arrive_relaxed", "cluster.arrive relaxed", ""),
+    is("CUTLASS", "cluster_wait", "cluster.wait", ""),
+    is("CUTLASS", "elect_one_sync", "elect:", "the block runs on one lane"),
+    is("Triton", "tl.load", "load g -> s", "`cp g -> s` is the asynchronous copy of a pipelined loop"),
+    is("Triton", "tl.store", "store r -> g", ""),
+    is("Triton", "tl.dot", "mma a, b -> acc", "`wgmma` and `umma` are the products of Hopper and Blackwell"),
+    is("TileLang", "T.copy", "load g -> s", "`cp g -> s` is the asynchronous copy of a pipelined loop"),
+    is("TileLang", "T.gemm", "mma a, b -> acc", "`wgmma` and `umma` are the products of Hopper and Blackwell"),
     is("CUDA", "printf", "nothing", "output changes no data; leave it out"),
     is("HIP", "__builtin_amdgcn_s_barrier", "barrier none", "it orders no memory and waits for no counter"),
     is("HIP", "__builtin_amdgcn_s_waitcnt", "wait vm <= n", "or `wait lgkm <= n`"),
     is("HIP", "__builtin_amdgcn_sched_barrier", "nothing", "it orders instructions of the compiler only; leave it out"),
+    is(
+        "HIP",
+        "__builtin_amdgcn_sched_group_barrier",
+        "nothing",
+        "it orders instructions of the compiler only; leave it out",
+    ),
     is("HIP", "__builtin_amdgcn_s_setprio", "nothing", "priorities of waves are not modeled; leave it out"),
     no("HIP", "__builtin_amdgcn_ds_bpermute", SHUFFLE),
     is("Metal", "threadgroup_barrier", "barrier", "`barrier none` is `mem_none`, `barrier device` is `mem_device`"),
@@ -231,8 +316,8 @@ pub const MNEMONICS: &[Mnemonic] = &[
     is("AMD ISA", "v_mfma", "mfma a, b -> acc", ""),
     is("AMD ISA", "v_mfma_f32_32x32x8_f16", "mfma a, b -> acc", "shapes follow from the operands"),
     is("AMD ISA", "v_mfma_f32_16x16x16_f16", "mfma a, b -> acc", "shapes follow from the operands"),
-    is("AMD ISA", "v_exp_f32", "alu exp N", "the number of operations of all executing warps"),
-    is("AMD ISA", "v_fma_f32", "alu fma N", "the number of operations of all executing warps"),
+    is("AMD ISA", "v_exp_f32", "alu exp N", COUNT),
+    is("AMD ISA", "v_fma_f32", "alu fma N", COUNT),
     no(
         "C++",
         "break",
@@ -243,7 +328,7 @@ pub const MNEMONICS: &[Mnemonic] = &[
     no("C++", "goto", "control flow is `for`, `while` and `if`"),
     no("C++", "switch", "write `if` and `else`"),
     no("C++", "do", "write `while`, with the first iteration before it where it always runs"),
-    is("C++", "exp", "alu exp N", "the number of operations of all executing warps"),
+    is("C++", "exp", "alu exp N", COUNT),
     is("C++", "softmax", "alu exp N", "with `alu fma N` for maxima and sums; values of elements are not modeled"),
     is("C++", "int", "let x = e", "`var x = e` declares a variable that changes"),
     is("C++", "auto", "let x = e", "`var x = e` declares a variable that changes"),
@@ -342,6 +427,22 @@ mod tests {
         assert!(element_type("u32").is_some_and(|s| s.contains("`i32`")));
         assert!(element_type("Half").is_some_and(|s| s.contains("`f16`")));
         assert_eq!(element_type("f32x"), None);
+    }
+
+    #[test]
+    fn forms_begin_with_words_of_the_language() {
+        let words = crate::words::words();
+        // Names of barriers and scenarios, parts of built-in names, and words of the other language.
+        let others = ["full", "global/grid_barrier", "cta.m", "cta.n", "grid.size", "mem_none", "mem_device", "vmcnt"];
+        let known =
+            |first: &str| words.iter().any(|w| w.text == first) || others.contains(&first) || first == "fence.acq_rel";
+        for m in MNEMONICS.iter().filter(|m| m.here != Some("nothing")) {
+            let quoted = m.note.split('`').skip(1).step_by(2).filter(|q| !q.starts_with(['.', '(']));
+            for form in m.here.into_iter().chain(quoted) {
+                let word = form.trim_end_matches(':').split([' ', '(', '[']).next().unwrap_or(form);
+                assert!(known(word), "{}: `{form}` begins with no word of the language", m.name);
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `warpline explain`: a page for each code of a finding, and the names of instructions elsewhere.
+//! `warpline explain`: a page for each code of a finding, statements, and the names of instructions elsewhere.
 
 use serde::Serialize;
 use warpline_scenarios::mnemonics::{MNEMONICS, Mnemonic, mnemonic};
@@ -10,7 +10,8 @@ use crate::cli::Explain;
 use crate::console::{Console, Paint};
 use crate::json;
 use crate::show::{WIDTH, wrap};
-use warpline_api::{Error, Status};
+use warpline_api::editor::{WordKind, words};
+use warpline_api::{Error, Rule, Status, meaning};
 
 pub(super) fn explain(args: &Explain, console: &mut Console) -> Result<Status, Error> {
     let word = args.words.join(" ");
@@ -24,8 +25,12 @@ pub(super) fn explain(args: &Explain, console: &mut Console) -> Result<Status, E
             list(codes) + &format!("\n`warpline explain {}` says what one is, with an example and the fix\n", codes[0])
         }
         Found { codes, .. } if !codes.is_empty() => shown(page(codes[0])?, console.paint()),
-        Found { mnemonics, units, .. } => {
-            let lines = mnemonics.iter().map(|m| m.sentence()).chain(units.iter().map(unit));
+        Found { statement: Some(s), units, .. } => {
+            let units = units.iter().map(|u| format!("{}\n", wrap(&unit(u), WIDTH, 2)));
+            described(s) + &units.collect::<String>()
+        }
+        Found { mnemonics, .. } => {
+            let lines = mnemonics.iter().map(|m| m.sentence());
             lines.map(|line| format!("{}\n", wrap(&line, WIDTH, 2))).collect()
         }
     };
@@ -38,6 +43,7 @@ pub(super) fn explain(args: &Explain, console: &mut Console) -> Result<Status, E
 struct Found {
     codes: Vec<Code>,
     mnemonics: Vec<&'static Mnemonic>,
+    statement: Option<StatementObject>,
     units: Vec<AluUnit>,
 }
 
@@ -47,7 +53,7 @@ impl Found {
     }
 }
 
-/// A code, the name of a kind of finding, an instruction of another language, or `alu`.
+/// A code, the name of a kind of finding, a statement of the kernel language, or an instruction of another language.
 fn find(word: &str) -> Result<Found, Error> {
     if let Ok(code) = word.parse::<Code>() {
         return Ok(Found::codes(&[code]));
@@ -58,13 +64,43 @@ fn find(word: &str) -> Result<Found, Error> {
     if !codes.is_empty() {
         return Ok(Found::codes(&codes));
     }
+    // A statement of this language before a longer name elsewhere: `red.add` is not an unsupported `red` of PTX.
+    if let Some(statement) = statement(word) {
+        let units = if statement.name == "alu" { ALU_UNITS.to_vec() } else { Vec::new() };
+        return Ok(Found { statement: Some(statement), units, ..Found::default() });
+    }
     if let Some(m) = mnemonic(word) {
         return Ok(Found { mnemonics: vec![m], ..Found::default() });
     }
-    if word == "alu" || word.strip_prefix("alu ").is_some_and(|u| ALU_UNITS.iter().any(|a| a.name == u)) {
-        return Ok(Found { units: ALU_UNITS.to_vec(), ..Found::default() });
-    }
     Err(unknown(word))
+}
+
+/// The statement of the kernel language that begins with the first word: `cluster.sync`, `alu exp`.
+fn statement(word: &str) -> Option<StatementObject> {
+    let name = word.split(' ').next()?;
+    let kinds = [WordKind::Declaration, WordKind::Head, WordKind::Operation];
+    let meaning = words().iter().any(|w| w.text == name && kinds.contains(&w.kind)).then(|| meaning(name))??;
+    let rule = |r: Rule| RuleObject { rule: r.rule, fault: r.fault };
+    Some(StatementObject {
+        name: name.to_string(),
+        instruction: meaning.instruction,
+        sentences: meaning.sentences,
+        rules: meaning.rules.into_iter().map(rule).collect(),
+    })
+}
+
+/// The statement with its instruction, its meaning and its rules.
+fn described(s: &StatementObject) -> String {
+    let head = match &s.instruction {
+        Some(instruction) => format!("`{}` is a statement of the kernel language, for {instruction}", s.name),
+        None => format!("`{}` is a statement of the kernel language", s.name),
+    };
+    let rules = s.rules.iter().map(|r| match &r.fault {
+        Some(fault) => format!("* {} (fault: {fault})", r.rule),
+        None => format!("* {}", r.rule),
+    });
+    let lines = [head].into_iter().chain(s.sentences.iter().cloned()).chain(rules);
+    lines.map(|line| format!("{}\n", wrap(&line.replace("**", "`"), WIDTH, 2))).collect()
 }
 
 fn page(code: Code) -> Result<&'static str, Error> {
@@ -80,6 +116,7 @@ struct ExplainObject {
     schema: &'static str,
     codes: Vec<CodeObject>,
     mnemonics: Vec<MnemonicObject>,
+    statement: Option<StatementObject>,
 }
 
 #[derive(Serialize)]
@@ -98,6 +135,20 @@ struct MnemonicObject {
     note: &'static str,
 }
 
+#[derive(Clone, Serialize)]
+struct StatementObject {
+    name: String,
+    instruction: Option<String>,
+    sentences: Vec<String>,
+    rules: Vec<RuleObject>,
+}
+
+#[derive(Clone, Serialize)]
+struct RuleObject {
+    rule: String,
+    fault: Option<String>,
+}
+
 fn object(found: &Found) -> ExplainObject {
     let code = |c: &Code| CodeObject { code: c.id(), kind: c.kind().name(), title: c.title(), page: page(*c).ok() };
     let mnemonic = |m: &&'static Mnemonic| MnemonicObject { name: m.name, language: m.of, here: m.here, note: m.note };
@@ -105,6 +156,7 @@ fn object(found: &Found) -> ExplainObject {
         schema: "warpline.explain/1",
         codes: found.codes.iter().map(code).collect(),
         mnemonics: found.mnemonics.iter().map(mnemonic).collect(),
+        statement: found.statement.clone(),
     }
 }
 
@@ -142,8 +194,9 @@ fn unknown(word: &str) -> Error {
         return Error::with_help(format!("no finding has the code `{word}`"), help);
     }
     let kinds = FindingKind::ALL.map(FindingKind::name);
-    let names = kinds.into_iter().chain(MNEMONICS.iter().map(|m| m.name));
+    let own = words().into_iter().filter(|w| w.kind == WordKind::Operation).map(|w| w.text);
+    let names = kinds.into_iter().chain(MNEMONICS.iter().map(|m| m.name)).chain(own);
     let hint = warpline_api::hint(word, names);
     let help = format!("{hint}`warpline explain` lists the codes; the kinds of finding are {}", kinds.join(", "));
-    Error::with_help(format!("no finding and no known instruction is called `{word}`"), help)
+    Error::with_help(format!("no finding, statement or known instruction is called `{word}`"), help)
 }

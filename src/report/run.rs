@@ -9,7 +9,7 @@ use warpline_viz::web;
 use super::html::{code, escape, message, p, table};
 use super::source::link;
 use crate::show::{self, bytes, count, of, percent, plain, short};
-use warpline_api::{ClaimResult, Simulation, bank_conflicts, readable_name, uncertainty};
+use warpline_api::{ClaimResult, Simulation, bank_conflicts, readable_name};
 
 /// The most statements listed where roles wait, and on the critical path.
 const STATEMENTS: usize = 12;
@@ -58,8 +58,7 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
         rows.push(("Counted", s.to_string()));
     }
     if r.outcome == Outcome::Finished {
-        let u = uncertainty(&simulation.subject, r);
-        rows.push(("Uncertainty", show::certainty(&u, &simulation.subject.machine.name)));
+        rows.push(("Uncertainty", show::certainty(simulation)));
     }
     if let Some(c) = r.cycles_per_tile {
         rows.push(("Per K-tile", format!("{} cycles in the steady state of one CTA", plain(c))));
@@ -80,7 +79,9 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
         "Shared memory",
         format!("{} bytes used by a CTA, {} free", count(r.shared_bytes), count(r.shared_free_bytes)),
     ));
-    if r.dram_read_bytes + r.dram_write_bytes > 0.0 {
+    if r.dram_read_bytes + r.dram_write_bytes > 0.0 && simulation.arrays_unknown() {
+        rows.push(("DRAM", "not known: the launch gives no array (`--launch FILE`)".into()));
+    } else if r.dram_read_bytes + r.dram_write_bytes > 0.0 {
         let (read, written) = (bytes(r.dram_read_bytes), bytes(r.dram_write_bytes));
         rows.push(("DRAM", format!("{read} read, {written} written; L2 serves {} %", percent(r.l2_hit_rate))));
     }

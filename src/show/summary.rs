@@ -10,7 +10,7 @@ use crate::console::Paint;
 use warpline_api::Simulation;
 use warpline_api::Subject;
 use warpline_api::readable_name;
-use warpline_api::{Uncertainty, uncertainty};
+use warpline_api::uncertainty;
 use warpline_sim::words::{bytes, count, of, percent, plain, short};
 use warpline_study::spread::{Effect, Spread};
 
@@ -73,8 +73,7 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
         text += &field("Rate", &format!("{} TFLOPS{share}{}", short(r.tflops), padding(r)));
     }
     if r.outcome == Outcome::Finished {
-        let u = uncertainty(&simulation.subject, r);
-        text += &field("Uncertainty", &certainty(&u, &simulation.subject.machine.name));
+        text += &field("Uncertainty", &certainty(simulation));
     }
     if let Some(s) = &simulation.spread {
         text += &field("Spread", &spread(s, r.cycles));
@@ -93,7 +92,9 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
         "Shared memory",
         &format!("{} bytes used by a CTA, {} free", count(r.shared_bytes), count(r.shared_free_bytes)),
     );
-    if r.dram_read_bytes + r.dram_write_bytes > 0.0 {
+    if r.dram_read_bytes + r.dram_write_bytes > 0.0 && simulation.arrays_unknown() {
+        text += &field("DRAM", "not known: the launch gives no array (`--launch FILE`)");
+    } else if r.dram_read_bytes + r.dram_write_bytes > 0.0 {
         let hits = percent(r.l2_hit_rate);
         let l2 = match r.fidelity {
             _ if r.outcome != Outcome::Finished => " until it stopped".to_string(),
@@ -114,9 +115,14 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
 }
 
 /// The interval of a time, and what it comes from.
-pub(crate) fn certainty(u: &Uncertainty, machine: &str) -> String {
+pub(crate) fn certainty(simulation: &Simulation) -> String {
+    let u = uncertainty(&simulation.subject, &simulation.report);
     match &u.interval {
-        Some(i) => format!("{} to {} cycles: {}", plain(i.low_cycles), plain(i.high_cycles), i.basis(u, machine)),
+        Some(i) => {
+            let basis = i.basis(&u, &simulation.subject.machine.name);
+            format!("{} to {} cycles: {basis}", plain(i.low_cycles), plain(i.high_cycles))
+        }
+        None if simulation.arrays_unknown() => "not known: the launch gives no array".to_string(),
         None => format!("not known: no kernel like it was measured ({})", u.traits),
     }
 }

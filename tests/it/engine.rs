@@ -298,6 +298,27 @@ fn other_instructions_of_a_scheduler_take_the_time_of_its_products() {
     assert_eq!(with(5, 32 * 10) - with(5, 32), 0.0);
 }
 
+/// Rows of a tile without swizzle meet in the banks (`memory.shared_conflict_ways`); a single row does not meet itself.
+#[test]
+fn reads_of_single_rows_have_no_bank_conflicts() {
+    let read = |rows: u32, cols: u32, swizzle: &str| {
+        on_an_h200(&format!(
+            "
+          grid 1  warps 1
+          shared s: f16[{rows}, {cols}]{swizzle}
+          reg r: f16[{rows}, {cols}]
+          all:
+            sts r -> s
+            lds s -> f
+            alu fma 1 x 1 uses f
+            "
+        ))
+    };
+    assert_eq!(read(1, 4096, ""), read(1, 4096, " swizzle 128"));
+    assert!(read(64, 64, "") > read(64, 64, " swizzle 128"));
+    assert!(read(2, 2048, "") < read(64, 64, ""));
+}
+
 /// A copy's lines are looked up one a cycle (`memory.load_lines_per_clk`), and reads that were issued behind it wait for that.
 #[test]
 fn reads_of_shared_memory_wait_for_the_lines_of_copies_before_them() {

@@ -81,7 +81,7 @@ fn instructions_by_their_real_names_get_their_name_here() {
         ("threadgroup_barrier(0)", "is written `barrier` here"),
         ("atomicAdd(x, 1)", "is written `atom.add x[e], v -> old` here"),
         ("red.async x, 1", "is not supported"),
-        ("st.async x, 1", "is not supported"),
+        ("st.async x, 1", "is written `sts r -> s @cta e signals b @cta e` here"),
         ("shfl.sync x, 1", "is not supported"),
         ("break", "`break` of C++ is not supported"),
         ("return", "is written `exit` here"),
@@ -100,6 +100,11 @@ fn explain_knows_what_verify_prints_and_the_names_of_instructions() {
     assert!(warpline(&["explain", "deadlock"]).out.contains("WL0201"));
     assert!(warpline(&["explain", "cp.async.ca"]).out.contains("`cp g -> s`"));
     assert!(warpline(&["explain", "alu"]).out.contains("alu.exp_per_clk"));
+    let sync = warpline(&["explain", "cluster.sync"]).out;
+    assert!(sync.contains("`barrier.cluster.arrive`"), "{sync}");
+    // A word of this language is not a longer name of an instruction elsewhere that is not supported.
+    assert!(!warpline(&["explain", "red.add"]).out.contains("not supported"));
+    assert!(warpline(&["explain", "mbarrier.init"]).out.contains("`mbar b[stages] (n)`"));
     refuses(&["explain", "stale tyle"], &["did you mean `stale tile`?"]);
     refuses(&["explain", "WL9999"], &["no finding has the code"]);
     let object: serde_json::Value = serde_json::from_str(&warpline(&["explain", "shfl", "--json"]).out).expect("JSON");

@@ -41,11 +41,13 @@ pub struct Imported {
     pub every_value: Vec<String>,
     /// Whether the program has the values of a launch, so that it can be timed.
     pub launched: bool,
+    /// Whether the launch gives no array, so that a run does not know what its accesses to global memory read.
+    pub arrays_unknown: bool,
 }
 
 impl Imported {
     /// A kernel with the values of one launch.
-    fn launched(assumptions: Vec<(String, u32)>) -> Imported {
+    fn launched(assumptions: Vec<(String, u32)>, arrays_unknown: bool) -> Imported {
         let (possible, variants, conditions, every_value) = Default::default();
         Imported {
             assumptions,
@@ -57,6 +59,7 @@ impl Imported {
             conditions,
             every_value,
             launched: true,
+            arrays_unknown,
         }
     }
 }
@@ -231,15 +234,16 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         let program = launched(&kernel, request, &set)?;
         let chosen =
             if machine.is_some() { "--machine named the machine" } else { "the machine is one of that target" };
+        let arrays_unknown = !kernel.launch.args.values().any(gives_array);
         let charged = match &kernel.untimed {
             None => {
-                let schedule = &kernel.assembled;
-                format!("{CHARGED} {schedule} Races are not looked for: `verify` does that")
+                let (schedule, arrays) = (&kernel.assembled, if arrays_unknown { ARRAYS_UNKNOWN } else { "" });
+                format!("{CHARGED} {schedule} {arrays}Races are not looked for: `verify` does that")
             }
             Some(why) => format!("{NOT_CHARGED} ({why})"),
         };
         let note = format!("the PTX is for {}, and {chosen}. {charged}", kernel.target);
-        let imported = Imported::launched(kernel.lifted.assumptions);
+        let imported = Imported::launched(kernel.lifted.assumptions, arrays_unknown);
         let fidelity = Fidelity::usual(&model);
         let values: Values = program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
         let loaded = Subject::new(name, program.clone(), model, kernel.sources);
@@ -267,6 +271,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         conditions,
         every_value,
         launched: false,
+        arrays_unknown: false,
     };
     let loaded = Subject::new(name, lifted.program.bind(), model, sources);
     Ok(Subject { symbolic: OnceLock::from(symbolic), imported: Some(imported), fidelity, values, ..loaded })
@@ -319,6 +324,19 @@ pub fn kernel_text(request: &Request) -> Result<String, Error> {
 
 /// The source of the time of a compiled kernel.
 const CHARGED: &str = "Instructions are those of the PTX, by class, and addresses those of the launch.";
+
+/// What a run leaves out where the launch has numbers alone.
+const ARRAYS_UNKNOWN: &str = "The launch gives no array: all accesses to global memory are taken to hit L2, and the time is \
+                              too short by the traffic of DRAM. `--launch FILE` gives arrays. ";
+
+/// Whether an argument is an array, or has one inside.
+fn gives_array(a: &Argument) -> bool {
+    match a {
+        Argument::Array(_) | Argument::Map(_) => true,
+        Argument::Fields(inner) => inner.values().any(gives_array),
+        _ => false,
+    }
+}
 
 /// Costs that the time of a compiled kernel does not contain where its instructions cannot be followed.
 const NOT_CHARGED: &str = "Only copies, waits, barriers, accesses to shared memory, `wgmma` and `tcgen05` have a time: instructions \

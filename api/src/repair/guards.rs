@@ -32,7 +32,7 @@ pub(super) fn attempts(lines: &[&str], prog: &Program, x: &Violation) -> Vec<(u3
     let mut ends: Vec<&str> = heads.iter().map(|(_, head)| head.to).collect();
     ends.dedup();
     let mut list = Vec::new();
-    for index in indices(statement) {
+    for index in indices(statement).into_iter().filter_map(own_part) {
         for end in &ends {
             let condition = format!("if {index} < {end}: ");
             let guarded = sites.iter().try_fold(lines.join("\n"), |text, (line, statement)| {
@@ -61,6 +61,19 @@ fn indices(statement: &str) -> Vec<&str> {
     let place = statement.find('[').and_then(|open| Some(&statement[open + 1..closing(statement, open)? - 1]));
     let list = place.unwrap_or("");
     list.split(',').map(str::trim).filter(|e| e.parse::<i64>().is_err() && !e.is_empty()).collect()
+}
+
+/// The part of an index that the loops of a CTA count: `i + 1` of `cta.m * tiles + i + 1`. The ends of these loops are no
+/// ends for the whole index.
+fn own_part(index: &str) -> Option<String> {
+    if !index.contains("cta.") && !index.contains("cluster.") {
+        return Some(index.to_string());
+    }
+    let own: Vec<&str> =
+        index.split(" + ").filter(|term| !term.contains("cta.") && !term.contains("cluster.")).collect();
+    let own = own.join(" + ");
+    let balanced = own.matches('(').count() == own.matches(')').count();
+    (balanced && !own.is_empty() && own.parse::<i64>().is_err()).then_some(own)
 }
 
 /// The head of a counted loop.
@@ -97,5 +110,7 @@ mod tests {
         assert!(head.holds(&["    for i in a..b:", "      x", "", "      y"], 1, 4));
         assert!(!head.holds(&["    for i in a..b:", "      x", "    z", "      y"], 1, 4));
         assert!(Head::of("    if i < 3: x").is_none());
+        assert_eq!(own_part("cta.m * tiles + i + 1").as_deref(), Some("i + 1"));
+        assert_eq!([own_part("cta.m"), own_part("i + 2")], [None, Some("i + 2".into())]);
     }
 }

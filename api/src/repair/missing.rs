@@ -153,7 +153,7 @@ fn waits(lines: &[&str], prog: &Program, bar: MbarId, add: &mut Add<'_>) {
         return;
     }
     let users = lines_of(prog, |op| !matches!(op, Op::Init(_) | Op::Inval(_) | Op::Barrier(_)));
-    let waits = wait_statements(prog, bar, &users, &["i"]);
+    let waits = wait_statements((lines, prog), bar, &users, &["i"]);
     for (line, statement) in &users {
         for wait in &waits {
             add(*line, format!("before line {line} (`{statement}`): `{wait}`"), before(lines, *line, statement, wait));
@@ -161,9 +161,15 @@ fn waits(lines: &[&str], prog: &Program, bar: MbarId, add: &mut Add<'_>) {
     }
 }
 
-/// Waits on a barrier as the kernel may write them. The stage is the index of any barrier or buffer in these statements;
-/// a barrier without stages has the phase 0, or that of one of the counters.
-pub(super) fn wait_statements(prog: &Program, bar: MbarId, users: &[(u32, String)], counters: &[&str]) -> Vec<String> {
+/// Waits on a barrier as the kernel may write them. The stage is the index of any barrier or buffer in these statements,
+/// or a variable that is one (`let s = i % stages`). A barrier without stages has the phase 0, or that of one of the
+/// counters.
+pub(super) fn wait_statements(
+    (lines, prog): (&[&str], &Program),
+    bar: MbarId,
+    users: &[(u32, String)],
+    counters: &[&str],
+) -> Vec<String> {
     let name = &prog.mbars[bar as usize].name;
     if prog.mbars[bar as usize].stages == 1 {
         let phases = counters.iter().flat_map(|c| [format!("wait {name} for {c}"), format!("wait {name} for {c} - 1")]);
@@ -181,11 +187,30 @@ pub(super) fn wait_statements(prog: &Program, bar: MbarId, users: &[(u32, String
             at = end;
         }
     }
-    let both = stages.iter().filter_map(|stage| stage.rsplit_once(" % ")).flat_map(|(i, n)| {
-        let on = format!("{name}[{i} % {n}]");
+    let written = stages.iter().filter_map(|stage| Some((stage.as_str(), stage.rsplit_once(" % ")?)));
+    let named = stage_variables(lines);
+    let both = named.iter().copied().chain(written).flat_map(|(stage, (i, n))| {
+        let on = format!("{name}[{stage}]");
         [format!("wait {on} for {i} / {n}"), format!("wait {on} for {i} / {n} - 1")]
     });
     both.collect()
+}
+
+/// Variables for a stage, each with its counter and the number of stages: `let s = i % stages`.
+fn stage_variables<'a>(lines: &[&'a str]) -> Vec<(&'a str, (&'a str, &'a str))> {
+    let word = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let mut list = Vec::new();
+    for code in lines.iter().filter_map(|l| l.split("//").next()?.trim().strip_prefix("let ")) {
+        for (name, value) in code.split(',').filter_map(|part| part.split_once('=')) {
+            let Some((i, n)) = value.trim().rsplit_once(" % ") else { continue };
+            let one = word(i) || i.starts_with('(') && i.ends_with(')');
+            let variable = (name.trim(), (i, n));
+            if one && word(n) && word(name.trim()) && !list.contains(&variable) {
+                list.push(variable);
+            }
+        }
+    }
+    list
 }
 
 /// A queue that receives operations and is never committed.
@@ -295,5 +320,11 @@ mod tests {
         assert_eq!(line(without(&lines, 5, "c"), 5), None);
         assert_eq!(split_bar("arrive full[i % s[0]] per warp"), ("arrive full[i % s[0]]", " per warp"));
         assert_eq!(split_bar("arrive full"), ("arrive full", ""));
+        let stages = stage_variables(&[
+            "  let at = a + b, s = j % stages",
+            "  let x = i + 1 % 2",
+            "  let t = (i + 1) % 4  // t",
+        ]);
+        assert_eq!(stages, [("s", ("j", "stages")), ("t", ("(i + 1)", "4"))]);
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //!   fault ─▶ statements that are missing altogether (missing,  ─┐
-//!      │     lives, guards)                                     │
+//!      │     lives, guards), lanes, orders at counters          │
 //!      ├───▶ the verifier's smallest change (spelled)          ─┼─▶ new text ─ compile, verify ─▶ Repair
-//!      ├───▶ barriers, memory orders and waits (last)          ─┤
+//!      ├───▶ barriers and waits (last), also of a role alone   ─┤
+//!      │     (meetings)                                         │
 //!      ├───▶ another index of a slot (indices)                 ─┤
-//!      └───▶ several changes (verifier, several)               ─┘
+//!      ├───▶ several changes (verifier, several)               ─┤
+//!      └───▶ conditions on sizes (wholes)                      ─┘
 //! ```
 //!
 //! The verifier changes operations, and copies only statements that the kernel already has. A missing statement, such
@@ -14,11 +16,14 @@
 
 mod guards;
 mod indices;
+mod lanes;
 mod last;
 mod lives;
+mod meetings;
 mod missing;
 mod several;
 mod spelled;
+mod wholes;
 
 use warpline_sim::ir::Program;
 use warpline_verify::{JobLengths, Outcome, RepairReport, Suggestion, TrialSteps, Value, Violation};
@@ -87,6 +92,16 @@ pub(crate) fn search(
     (RepairReport { tried: tried + several.0.tried, ..several.0 }, several.1)
 }
 
+/// A condition on the sizes that repairs a kernel, where no other change was found. `given` is the kernel with the values
+/// of the user: the fault may be at others, which the condition refuses.
+pub(crate) fn condition(
+    given: &Subject,
+    (x, broken): Fault<'_>,
+    steps: &mut TrialSteps,
+) -> Option<(RepairReport, Repair)> {
+    by_text(given, (x, broken), wholes::attempts, steps)
+}
+
 /// A single change, or two that belong together.
 fn one_change(
     subject: &Subject,
@@ -94,7 +109,8 @@ fn one_change(
     values: &[Value],
     steps: &mut TrialSteps,
 ) -> (RepairReport, Option<Repair>) {
-    if let Some((suggested, repair)) = by_text(subject, (x, broken), missing::attempts, steps) {
+    let early: [Attempts; 3] = [lanes::attempts, last::scoped, missing::attempts];
+    if let Some((suggested, repair)) = early.into_iter().find_map(|a| by_text(subject, (x, broken), a, steps)) {
         return (suggested, Some(repair));
     }
     let kernels = (subject.symbolic(), broken);
@@ -102,7 +118,7 @@ fn one_change(
     if suggested.found.is_some() {
         return (suggested, None);
     }
-    let last = [last::attempts, indices::attempts];
+    let last: [Attempts; 3] = [last::attempts, meetings::attempts, indices::attempts];
     match last.into_iter().find_map(|attempts| by_text(subject, (x, broken), attempts, steps)) {
         Some((found, repair)) => (RepairReport { tried: suggested.tried + found.tried, ..found }, Some(repair)),
         None => (suggested, None),

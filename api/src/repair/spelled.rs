@@ -1,6 +1,6 @@
 //! The verifier's change as a change of the text.
 
-use warpline_sim::ir::Program;
+use warpline_sim::ir::{Class, Program};
 use warpline_verify::{Change, Edit, Suggestion};
 
 use super::missing::{before, behind, replaced, without};
@@ -136,7 +136,10 @@ fn term(n: i64) -> String {
 
 /// Bytes as whole buffers if these make up the difference, else as a number.
 fn bytes(prog: &Program, statement: &str, by: i64) -> Vec<String> {
-    let buffers = prog.objects.iter().filter(|o| o.slot_bytes() == by.abs()).map(|o| format!("bytes({})", o.name));
+    let mut fitting: Vec<_> = prog.objects.iter().filter(|o| o.slot_bytes() == by.abs()).collect();
+    // Of buffers with the same size, the one that the statement does not count yet is missing.
+    fitting.sort_by_key(|o| (o.class != Class::Shared, statement.contains(&format!("bytes({})", o.name))));
+    let buffers = fitting.into_iter().map(|o| format!("bytes({})", o.name));
     let mut list: Vec<String> = Vec::new();
     for name in buffers {
         if by > 0 {

@@ -296,7 +296,7 @@ impl Timing<'_> {
                 let each = if m.how == MoveKind::Lds { c.issue_lds } else { c.issue_sts };
                 let shared = if m.how == MoveKind::Lds { src } else { dst };
                 // Stores write whole rows; only reads of fragments across rows conflict in the banks.
-                let ways = if m.how == MoveKind::Lds { self.conflict(shared.obj) } else { 1.0 };
+                let ways = if m.how == MoveKind::Lds { self.conflict(shared.obj, m.chip_rows) } else { 1.0 };
                 let ready = now.max(if m.how == MoveKind::Sts { seat.matrix_ready } else { 0 });
                 let (start, issued) = issue(core, ready, n, each);
                 let unpacked = if m.dequant { self.unpack(core, seat, issued, m.elements as f64) } else { issued };
@@ -442,9 +442,11 @@ impl Timing<'_> {
         self.compute(core, seat, at, elements * c.dequant_ops, c.int).1
     }
 
-    /// The slowdown of a tile without swizzle by bank conflicts.
-    fn conflict(&self, obj: u16) -> f64 {
-        if self.prog.objects[obj as usize].has_bank_conflicts() { self.costs.conflict } else { 1.0 }
+    /// The slowdown of a read of a tile without swizzle by bank conflicts. Only rows conflict with each other: a single
+    /// row lies in all banks in turn.
+    fn conflict(&self, obj: u16, rows: i64) -> f64 {
+        let conflicts = self.prog.objects[obj as usize].has_bank_conflicts();
+        if conflicts { self.costs.conflict.min(rows.max(1) as f64) } else { 1.0 }
     }
 }
 

@@ -344,7 +344,7 @@ impl World<'_> {
     pub(super) fn flag_missing(&self) -> (Code, &'static str) {
         (
             Code::Scope,
-            "a relaxed flag without `fence gpu` on either side, one whose scope does not include both, or an arrival of CTA scope",
+            "a relaxed flag whose own thread executes no `fence gpu` (before a write, behind a read), one whose scope does not include both, or an arrival of CTA scope",
         )
     }
 }

@@ -123,7 +123,7 @@ pub(super) const MBARRIERS: [Case; 50] = [
 ];
 
 /// Kernels of the other families: `cp.async`, `vmcnt`, Metal, and counters in global memory.
-pub(super) const OTHERS: [Case; 51] = [
+pub(super) const OTHERS: [Case; 52] = [
     // A missing wait.
     (AMPERE, "      wait cp <= stages - 2  // own copies of tile i\n", "", "+wait cp <= "),
     (
@@ -206,6 +206,8 @@ pub(super) const OTHERS: [Case; 51] = [
     // Tensor memory that is never freed.
     (BLACKWELL, "  all:\n    barrier\n    warp 0: tmem.dealloc acc\n", "", "+warp 0: tmem.dealloc acc"),
     (BLACKWELL, "    barrier\n    warp 0: tmem.dealloc", "    warp 0: tmem.dealloc", "+barrier"),
+    // Rows of tensor memory by the index of a warp in its role, and not by its number.
+    (BLACKWELL, "role part[4] = warps 4..8", "role part[4] = warps 3..7", "+tmem.ld acc.rows(warp % 4, 4)"),
     // An mbarrier without `init`, and no barrier behind it.
     (SPECIALIZED, "init full, empty", "init full", "+init full, empty"),
     (SPECIALIZED, "mbarrier_init\n    barrier\n", "mbarrier_init\n", "+barrier"),

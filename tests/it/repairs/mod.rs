@@ -115,3 +115,96 @@ fn pairs_of_mistakes_get_both_repairs() {
     let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{} pairs: {}", wrong.len(), wrong.join("\n"));
 }
+
+/// The lines that the repair of a kernel adds, and its verdict's words.
+fn added(kernel: &str) -> (Vec<String>, String) {
+    let dir = TempDir::new();
+    let path = dir.write("k.pipe", kernel);
+    let out = warpline(&["verify", &path, "--machine", "h200"]).out;
+    (
+        out.lines()
+            .filter(|l| l.starts_with('+') && !l.starts_with("+++"))
+            .map(|l| l[1..].trim().to_string())
+            .collect(),
+        out,
+    )
+}
+
+/// Warp 0 still waits for the others, so `barrier` is no repair.
+#[test]
+fn warps_of_a_role_that_exchange_data_meet_at_a_named_barrier() {
+    let (lines, out) = added(
+        "kernel k()
+  needs sm_90a
+  warps 5
+  global A: f16[64, 64]   global C: f16[64, 64]
+  shared s: f16[64, 64] swizzle 128
+  mbar done (4)
+  reg x: f16[16, 64]
+  role first = warp 0
+  role rest[4] = warps 1..5
+  all:
+    warp 0: elect: init done;  fence mbarrier_init
+    barrier
+  rest:
+    ldg A[0, 0].rows(self) -> x
+    sts x -> s.rows(self)
+    lds s.cols(self) : A[0, 0] -> y
+    store y -> C[0, 0].cols(self)
+    arrive done per warp
+  first: elect: wait done for 0
+",
+    );
+    assert_eq!(lines, ["named met", "bar sync met (128)"], "{out}");
+}
+
+#[test]
+fn a_kernel_for_whole_blocks_says_so() {
+    let (lines, out) = added(
+        "kernel k(n = 256, b = 64)
+  let tiles = cdiv(n, b)
+  grid 2
+  warps 1
+  global A: f16[2 * n, 64]
+  reg x: f16[b, 64]
+  all:
+    for i in 0..tiles:
+      ldg A[cta.m * tiles + i, 0] -> x
+",
+    );
+    assert_eq!(lines, ["require n % b == 0 \"whole blocks only\""], "{out}");
+}
+
+/// A fence of all threads before a barrier does not order what one thread then adds to a counter.
+#[test]
+fn a_ticket_gets_its_memory_order() {
+    let (lines, out) = added(
+        "kernel k(splits = 2)
+  needs sm_90
+  grid 1, splits
+  cooperative
+  warps 2
+  global P: f32[splits * 32, 32]   global C: f32[32, 32]   global tickets: counter[1]
+  shared last: i32
+  reg x: f32[16, 32]
+  role math[2] = warps 0..2
+  math:
+    zero x
+    store x -> P[cta.n, 0].rows(self)
+    fence gpu
+    barrier
+    warp 0: elect:
+      atom.add tickets[0], 1 -> t
+      put t -> last
+    barrier
+    get last -> mine
+    if mine == splits - 1:
+      for s in 0..splits:
+        ldg P[s, 0].rows(self) -> part
+        alu fma 32 x 32 uses part, x -> x
+      store x -> C[0, 0].rows(self)
+",
+    );
+    assert_eq!(lines, ["atom.add tickets[0], 1 -> t acq_rel gpu"], "{out}");
+    assert!(out.contains("whose own"), "{out}");
+}

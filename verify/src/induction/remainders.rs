@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Binary, Expr, ParamId, Program, Unary, each, gcd};
+use warpline_sim::ir::{Binary, Expr, Instr, MoveKind, Op, ParamId, Place, Program, Unary, each, gcd};
 
 use crate::Trips;
 
@@ -56,19 +56,24 @@ impl Others {
             each(prog, i, &mut |_, e| marks.read(e));
         }
         prog.loops.iter().filter_map(|l| l.bound.as_ref()).for_each(|e| marks.read(e));
+        marks.ends_of_matrices();
         if !marks.raw && marks.at.len() < 2 {
             return;
         }
         let mut list: BTreeSet<i64> = if den <= EACH { (0..den).collect() } else { marks.beside() };
-        self.all &= den <= EACH || !marks.raw && list.len() <= most;
-        let value = prog.symbols[param as usize].value;
+        let (raw, value) = (marks.raw, prog.symbols[param as usize].value);
         list.remove(&value.rem_euclid(den));
         let kernel = |r: i64| {
             let first = value - value.rem_euclid(den) + r;
-            (0..TRIED).find_map(|k| prog.with(&[(name, first.checked_add(k * den)?)]))
+            // Near the given value, on both sides: the kernel may refuse what is larger or smaller.
+            let near = (0..TRIED).chain((1..TRIED).map(|k| -k));
+            near.into_iter().find_map(|k| prog.with(&[(name, first.checked_add(k * den)?)]))
         };
         // A remainder that the kernel refuses has no run.
-        self.kernels.extend(list.into_iter().take(most).filter_map(kernel));
+        let few = list.len() <= MOST as usize;
+        let kernels: Vec<Program> = list.into_iter().take(MOST as usize).filter_map(kernel).collect();
+        self.all &= den <= EACH || !raw && few && kernels.len() <= most;
+        self.kernels.extend(kernels.into_iter().take(most));
     }
 }
 
@@ -160,6 +165,53 @@ impl Marks<'_> {
         }
     }
 
+    /// Notes where the ends of matrices decide: how many blocks a matrix has, which sums and stores must cover, and
+    /// whether a block that threads access begins inside.
+    fn ends_of_matrices(&mut self) {
+        let prog = self.prog;
+        for (o, extents) in prog.objects.iter().zip(&prog.forms.extents) {
+            for (axis, extent) in extents.iter().flatten().enumerate() {
+                if self.depends(extent)
+                    && self.quotient(Binary::CeilDiv, extent, &Expr::Const(o.block[axis].max(1))).is_none()
+                {
+                    self.read(extent);
+                }
+            }
+        }
+        for i in &prog.code {
+            // Other copies leave out what lies outside.
+            if let Instr::Op { op: Op::Move { how, src, dst, masked: false, .. }, .. } = i
+                && !matches!(how, MoveKind::TmaLoad | MoveKind::TmaStore)
+            {
+                [src, dst].into_iter().for_each(|place| self.begins_inside(place));
+            }
+        }
+    }
+
+    /// Notes where it changes whether a block begins inside its matrix.
+    fn begins_inside(&mut self, place: &Place) {
+        let prog = self.prog;
+        let o = &prog.objects[place.obj as usize];
+        let Some(Some(extents)) = prog.forms.extents.get(place.obj as usize) else { return };
+        let coordinates = place.inside.as_ref().unwrap_or(&place.at);
+        for (axis, (at, extent)) in coordinates.iter().zip(extents).enumerate() {
+            if place.begins_inside[axis] || !self.depends(at) && !self.depends(extent) {
+                continue;
+            }
+            let by = if place.elements { 1 } else { o.block[axis] };
+            let begin = self.linear(at).and_then(|at| at.times(by));
+            // The block begins inside where this is not below zero.
+            let room = self.linear(extent).zip(begin).and_then(|(end, begin)| end.minus(begin));
+            match room.and_then(|room| room.plus(Linear::constant(-1))) {
+                Some(room) => self.mark(room, room.others),
+                None => {
+                    self.read(at);
+                    self.read(extent);
+                }
+            }
+        }
+    }
+
     /// Notes where a comparison changes.
     fn compare(&mut self, x: &Expr, y: &Expr) {
         match self.linear(x).zip(self.linear(y)).and_then(|(x, y)| x.minus(y)) {
@@ -217,8 +269,18 @@ impl Marks<'_> {
                     Binary::Sub => self.linear(x)?.minus(self.linear(y)?),
                     Binary::Mul => {
                         let (x, by) = if self.depends(x) { (x, y) } else { (y, x) };
-                        let by = self.prog.launch_value(by).filter(|_| !self.depends(by))?;
-                        self.linear(x)?.times(by)
+                        if self.depends(by) {
+                            return None;
+                        }
+                        match self.prog.launch_value(by) {
+                            Some(by) => self.linear(x)?.times(by),
+                            // A product of two numbers that are the same for all remainders between marks is one, too.
+                            None => self.linear(x).filter(|x| x.param == 0).map(|x| Linear {
+                                param: 0,
+                                others: common(x.others, x.constant),
+                                constant: 0,
+                            }),
+                        }
                     }
                     Binary::Div | Binary::CeilDiv => self.quotient(*op, x, y).map(|_| Linear::UNKNOWN),
                     // A remainder is the number less a multiple of the divisor.
