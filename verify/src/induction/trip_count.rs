@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, each};
 
+use crate::induction::family::Family;
 use crate::induction::grid_size::{SizeReads, size_reads};
 use crate::induction::loop_bounds::{self, reads_variables};
 use crate::induction::loop_counter::step_of;
@@ -38,17 +39,6 @@ const FEW_PERIODS: i64 = 4;
 
 /// Largest step of a parameter that is searched for values between two trip counts.
 const LONGEST_STEP: i64 = 1024;
-
-/// Values of a symbol: `zero + n * step`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Family {
-    /// The symbol.
-    pub symbol: String,
-    /// Its value for `n` = 0.
-    pub zero: i64,
-    /// Increment for each `n`.
-    pub step: i64,
-}
 
 /// A parameter that sets the trip count of the main loop: `value + (n - bound) * step` gives `n` iterations.
 #[derive(Clone, Debug)]
@@ -149,9 +139,10 @@ impl Trips {
         self.step <= LONGEST_STEP && (1..self.step).all(refused)
     }
 
-    /// The parameter that sets the trip count of the outer loop, and the number by which the loop's bound divides it.
+    /// The parameter that sets the trip count of the outer loop, or of a loop before or behind the main loop, and the
+    /// number by which the loop's bound divides it.
     pub(crate) fn turns_divisor(&self) -> Option<(String, i64)> {
-        let outer = self.outer.as_ref().filter(|o| !o.handed)?;
+        let outer = self.outer.as_ref().or(self.other.as_ref()).filter(|o| !o.handed)?;
         Some((self.turns_name()?.to_string(), outer.den))
     }
 
@@ -256,14 +247,7 @@ impl Trips {
 
     /// The values of the parameter for `n` iterations, in words.
     pub fn meaning(&self) -> String {
-        let rest = self.value - self.bound * self.step;
-        let sum = match rest {
-            0 => String::new(),
-            r if r > 0 => format!(" + {r}"),
-            r => format!(" - {}", -r),
-        };
-        let product = if self.step == 1 { "n".to_string() } else { format!("n x {}", self.step) };
-        format!("{} = {product}{sum}", self.name)
+        self.family().words("n")
     }
 
     /// The value that sets the trip count of the outer loop.
@@ -279,9 +263,7 @@ impl Trips {
 
     /// The values for `t` outer iterations, in words; `None` where no value sets them.
     pub fn turns_meaning(&self) -> Option<String> {
-        let (name, of) = (self.turns_name()?, self.outer.as_ref().or(self.other.as_ref())?);
-        let step = of.step * of.den;
-        Some(if step == 1 { format!("{name} = t") } else { format!("{name} = t x {step}") })
+        Some(self.turns_family()?.words("t"))
     }
 }
 
