@@ -162,7 +162,9 @@ fn arithmetic_beside_products_is_slow() {
         .collect();
     let dir = TempDir::new();
     let alone = dir.write("alone.toml", alone);
-    let cycles = |name: &str, options: &[&str]| recorded(name, options)["cycles"].as_f64().expect("a number");
+    let cycles = |name: &str, options: &[&str]| {
+        recorded("h100_kernels_waves", name, options)["cycles"].as_f64().expect("a number")
+    };
     let name = "attention_1536x22x64_128x64_w8_s3";
     let (both, without) = (cycles(name, &["--machine", "h100"]), cycles(name, &["--machine", &alone]));
     assert!(both > without * 1.02, "{both} and {without}");
