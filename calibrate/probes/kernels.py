@@ -3,7 +3,7 @@
     python3 kernels.py compile DIR LIST SHARD SHARDS   # fills Triton's cache; several at a time
     ncu --clock-control none --cache-control all -k regex:^k_ --csv --page raw --metrics M python3 kernels.py run DIR LIST > DIR/ncu.csv
 
-LIST is `first` (below), `second`, `third` or `waves` (kernels_second.py and so on). A pattern after LIST selects configurations by their names. `run` launches every
+LIST is `first` (below), `second`, `third`, `fourth` or `waves` (kernels_second.py and so on). A pattern after LIST selects configurations by their names. `run` launches every
 configuration once and writes DIR/rows.jsonl, one launch a line in the order of the profiler's rows, DIR/ptx and DIR/cubin.
 M is sm__cycles_elapsed.max,gpu__time_duration.sum,lts__t_sector_hit_rate.pct,dram__bytes_read.sum,dram__bytes_write.sum,
 smsp__inst_executed.sum.
@@ -50,6 +50,7 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+import kernels_fourth
 import kernels_second
 import kernels_third
 import kernels_waves
@@ -410,7 +411,7 @@ def listed(module):
 
 
 def main():
-    lists = {"second": kernels_second, "third": kernels_third, "waves": kernels_waves}
+    lists = {"second": kernels_second, "third": kernels_third, "fourth": kernels_fourth, "waves": kernels_waves}
     action, folder = sys.argv[1], sys.argv[2]
     configurations = first if sys.argv[3] == "first" else lambda: listed(lists[sys.argv[3]])
     shard, shards = (int(sys.argv[4]), int(sys.argv[5])) if action == "compile" else (0, 1)

@@ -162,7 +162,9 @@ fn arithmetic_beside_products_is_slow() {
         .collect();
     let dir = TempDir::new();
     let alone = dir.write("alone.toml", alone);
-    let cycles = |name: &str, options: &[&str]| recorded(name, options)["cycles"].as_f64().expect("a number");
+    let cycles = |name: &str, options: &[&str]| {
+        recorded("h100_kernels_waves", name, options)["cycles"].as_f64().expect("a number")
+    };
     let name = "attention_1536x22x64_128x64_w8_s3";
     let (both, without) = (cycles(name, &["--machine", "h100"]), cycles(name, &["--machine", &alone]));
     assert!(both > without * 1.02, "{both} and {without}");
@@ -186,10 +188,10 @@ fn small_ctas_use_all_schedulers() {
     assert!(one < four * 1.2 && two < four * 1.2, "{one}, {two}, {four}");
 }
 
-/// The report of a recorded kernel and its launch.
-fn recorded(name: &str, options: &[&str]) -> serde_json::Value {
+/// The report of a recorded kernel of one of the lists and its launch.
+fn recorded(list: &str, name: &str, options: &[&str]) -> serde_json::Value {
     let dir = TempDir::new();
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../calibrate/data/h100_kernels_waves");
+    let data = format!("{}/../calibrate/data/{list}", env!("CARGO_MANIFEST_DIR"));
     let rows = std::fs::read_to_string(format!("{data}/rows.jsonl")).expect("the rows are there");
     let row = rows.lines().find(|l| l.contains(name)).expect("the kernel has a row");
     let row: serde_json::Value = serde_json::from_str(row).expect("JSON");
@@ -203,7 +205,7 @@ fn recorded(name: &str, options: &[&str]) -> serde_json::Value {
 /// Of a product without pipelining, each warp stores its part of the tiles, whatever object of shared memory that is.
 #[test]
 fn every_warp_stores_its_part() {
-    let report = recorded("plain_1792x2112x1024_64x64x32_w4_s1", &["--machine", "h100"]);
+    let report = recorded("h100_kernels_waves", "plain_1792x2112x1024_64x64x32_w4_s1", &["--machine", "h100"]);
     let number = |v: &serde_json::Value| v.as_f64().expect("a number");
     let uses = report["uses"].as_array().expect("a list");
     let shared = uses.iter().find(|u| u["resource"] == "shared memory").expect("shared memory is used");
@@ -217,7 +219,11 @@ fn every_warp_stores_its_part() {
 fn warps_that_share_a_row_copy_whole_lines() {
     let cycles = |rate: &str| {
         let rate = format!("machine.memory.copy_bytes_per_clk={rate}");
-        let report = recorded("plain_1536x2816x1024_128x256x64_w8_s2", &["--machine", "h100", "--set", &rate]);
+        let report = recorded(
+            "h100_kernels_waves",
+            "plain_1536x2816x1024_128x256x64_w8_s2",
+            &["--machine", "h100", "--set", &rate],
+        );
         report["cycles"].as_f64().expect("cycles")
     };
     // Sixteen steps of 48 KB pass at 123 bytes a cycle, one after the other. As halves of lines they took twice as long.
@@ -257,4 +263,13 @@ fn exponentials_come_behind_the_stores_of_a_loaded_tile() {
     let (loaded, computed) = (cycles_of(&code(""), 1), cycles_of(&code("\tadd.f32 %f3, %f3, %f2;\n"), 1));
     // The trip to memory passes before the 40 exponentials, which take 16 cycles each, and not beside them.
     assert!(loaded > computed + 500.0, "{loaded} and {computed}");
+}
+
+/// An address that is a sum of values that stay is computed where its load is, into the registers of the load's result.
+#[test]
+fn sums_for_addresses_take_no_registers_before_their_loads() {
+    let report = recorded("h200_kernels", "plain_1024x1024x4096_64x256x64_w4_s1", &["--machine", "h200"]);
+    let cycles = report["cycles"].as_f64().expect("cycles");
+    // 64 steps of two trips to memory. With registers for 16 addresses all the while, a step took four.
+    assert!(cycles < 64.0 * 3500.0, "{cycles}");
 }

@@ -15,6 +15,9 @@
 //! register takes half of this pair, and the other half is no pair for the next address. So each of these loads in flight
 //! takes a pair. The machine code of three split-K products shows this. Each loads 32 elements of 16 bits a step, with two
 //! to nine loads in flight. Nearly each of these has a pair of its own.
+//!
+//! Where such an address is a sum of values that stay behind the load, ptxas computes it at the load, into the registers of
+//! the result. Triton computes the addresses of a step at its begin; they need no registers before their loads.
 
 use std::ops::Range;
 
@@ -143,14 +146,21 @@ impl Values {
         self.size(self.reads[at].iter().filter(own))
     }
 
+    /// Whether a value is a sum that this code computes from values that are all live `behind` a later stretch.
+    fn computed_late(&self, r: Reg, code: Range<usize>, behind: &Set) -> bool {
+        let sum = self.sums.get(&r).filter(|sum| code.contains(sum));
+        sum.is_some_and(|sum| self.reads[*sum].is_subset(behind))
+    }
+
     /// How many of the loads of a stretch of code, in order, the registers have room for before one of them is used. The
     /// block of the stretch begins at `first`. `live` is what is live behind the stretch, and becomes what is live before
     /// it.
     fn in_flight(&self, stretch: Range<usize>, first: usize, loads: &[usize], live: &mut Set, registers: u32) -> usize {
         let addresses: Set = loads.iter().flat_map(|at| self.reads[*at].iter().copied()).collect();
         let first_load = loads.iter().min();
+        let behind = live.clone();
         let mut others = 0;
-        for at in stretch.rev() {
+        for at in stretch.clone().rev() {
             self.step_back(at, live);
             if first_load == Some(&at) {
                 others = self.size(live.difference(&addresses));
@@ -165,7 +175,9 @@ impl Values {
         let own: Vec<u32> = loads.iter().map(|at| self.own_address(*at, first)).collect();
         let places = loads.iter().zip(&results).zip(&own).filter(|((_, result), own)| own <= result);
         let place = places.map(|((at, _), _)| self.size(&self.reads[*at])).max().unwrap_or(0);
-        let room = (2 * registers + place).saturating_sub(others.max(self.size(live.iter())));
+        let late = |r: &&Reg| addresses.contains(*r) && self.computed_late(**r, first..stretch.start, &behind);
+        let early = self.size(live.iter().filter(|r| !late(r)));
+        let room = (2 * registers + place).saturating_sub(others.max(early));
         let mut taken = 0;
         let fits = results.iter().zip(&own).take_while(|(result, own)| {
             taken += *(*result).max(own);
