@@ -289,11 +289,23 @@ impl Marks<'_> {
                         let by = self.prog.launch_value(y)?;
                         Some(Linear { others: common(form.others, by), ..form })
                     }
+                    Binary::Min | Binary::Max => self.one_of(x, y),
                     _ => None,
                 }
             }
+            Expr::If(parts) => {
+                self.read(&parts.0);
+                self.one_of(&parts.1, &parts.2)
+            }
             _ => None,
         }
+    }
+
+    /// The form of one of two numbers that are the same for all remainders between marks.
+    fn one_of(&mut self, x: &Expr, y: &Expr) -> Option<Linear> {
+        let (x, y) = (self.linear(x)?, self.linear(y)?);
+        let others = [x.constant, y.others, y.constant].into_iter().fold(x.others, common);
+        (x.param == 0 && y.param == 0).then_some(Linear { param: 0, others, constant: 0 })
     }
 
     /// The form of a number that does not depend on the parameter: a multiple of its coefficients.
