@@ -13,7 +13,7 @@ use crate::Trips;
 /// Largest number of remainders of which each one is decided.
 const EACH: i64 = 8;
 /// Largest number of representatives of more remainders, where each takes many steps and where each takes few.
-const FEW: u64 = 12;
+const FEW: u64 = 32;
 const MOST: u64 = 256;
 /// Steps of all representatives, by which their number is chosen between these.
 const STEPS: u64 = 1_000_000;
