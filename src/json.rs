@@ -432,8 +432,20 @@ pub(crate) mod tests {
     use std::collections::BTreeSet;
 
     /// Objects whose keys are names from the input.
-    const MAPS: [&str; 11] =
-        ["parameters", "bound", "lets", "fences", "by", "work", "stalls", "values", "params", "properties", "numbers"];
+    const MAPS: [&str; 12] = [
+        "parameters",
+        "bound",
+        "lets",
+        "fences",
+        "by",
+        "work",
+        "stalls",
+        "values",
+        "params",
+        "properties",
+        "numbers",
+        "run_time",
+    ];
 
     /// All field paths of a value, as the document writes them.
     pub(crate) fn paths(value: &Value, at: &str, out: &mut BTreeSet<String>) {

@@ -83,7 +83,10 @@ mod tests {
     #[test]
     fn the_document_has_every_field_of_lists_explanations_and_errors_and_no_other() {
         assert_eq!(printed(&["list metal --json"]), documented("warpline.list/1"));
-        assert_eq!(printed(&["explain WL0104 --json", "explain cp.async --json"]), documented("warpline.explain/1"));
+        assert_eq!(
+            printed(&["explain WL0104 --json", "explain cp.async --json", "explain fence --json"]),
+            documented("warpline.explain/1")
+        );
         assert_eq!(printed(&["run no/such --json"]), documented("warpline.error/1"));
     }
 }

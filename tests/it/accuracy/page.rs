@@ -43,7 +43,7 @@ pub(super) fn page(
     sample: &[Row],
     ours: &[Row],
     sweep: &Sweep,
-    compiled: &[Compiled],
+    (compiled, on_an_h200): (&[Compiled], &[Compiled]),
     others: &[Other],
     clock: (&Clock, &Times),
 ) -> String {
@@ -59,6 +59,11 @@ pub(super) fn page(
     let list = |second| Errors::of(compiled.iter().filter(|r| r.second() == second).map(Compiled::error));
     summary(&mut s, "[compiled kernels on an H100](#compiled)", &list(false));
     summary(&mut s, "[a second list of them](#compiled-second)", &list(true));
+    summary(
+        &mut s,
+        "[compiled kernels on an H200](#compiled-h200)",
+        &Errors::of(on_an_h200.iter().map(Compiled::error)),
+    );
     alternatives::section(&mut s, sample, ours, sweep, compiled);
     s += "\n<a id=\"h200\"></a>\n## Triton's bf16 products on an H200\n\n";
     s += "`calibrate/data/h200_triton_gemm_sample.csv`: 4096^3, `ptr` is `hopper/cp_async_wgmma`, `tma` is `hopper/tma_wgmma`; cycles are \
@@ -89,7 +94,7 @@ pub(super) fn page(
         };
         let _ = writeln!(s, "| {tile} | {knee} | {} |", list.iter().map(cell).collect::<Vec<_>>().join(", "));
     }
-    section(&mut s, compiled);
+    section(&mut s, compiled, on_an_h200);
     s += "\n<a id=\"others\"></a>\n## Others' results\n\nRatios of two results, so that an unknown clock cancels, and two times that were measured in cycles. The kernels are the most similar built-in ones, and no number was fitted to a row. If two measurements differ by more than 5 %, the simulator orders them correctly.\n\n";
     s += "| what | predicted | measured | error | source | why |\n|---|---|---|---|---|---|\n";
     for r in others {
