@@ -432,20 +432,7 @@ pub(crate) mod tests {
     use std::collections::BTreeSet;
 
     /// Objects whose keys are names from the input.
-    const MAPS: [&str; 12] = [
-        "parameters",
-        "bound",
-        "lets",
-        "fences",
-        "by",
-        "work",
-        "stalls",
-        "values",
-        "params",
-        "properties",
-        "numbers",
-        "run_time",
-    ];
+    const MAPS: &str = "parameters bound lets fences by work stalls values params properties numbers run_time";
 
     /// All field paths of a value, as the document writes them.
     pub(crate) fn paths(value: &Value, at: &str, out: &mut BTreeSet<String>) {
@@ -459,7 +446,7 @@ pub(crate) mod tests {
                         paths(v, "place", out);
                     } else if key == "schedule" && v.is_object() {
                         paths(v, "schedule", out);
-                    } else if !MAPS.contains(&key.as_str()) {
+                    } else if !MAPS.split(' ').any(|map| map == key) {
                         paths(v, &path, out);
                     } else if let Some(inner) = v.as_object().and_then(|m| m.values().find(|v| v.is_object())) {
                         paths(inner, &format!("{path}.*"), out);
