@@ -302,15 +302,14 @@ const SECOND_LOOK: u64 = 400_000;
 /// An operation or a size that the machine does not have.
 pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification, Error> {
     subject.admit()?;
-    let mut subject = subject.clone();
+    // The verdict may replace the values of the subject by those of a fault.
+    let (given, mut subject) = (subject, subject.clone());
     let start = Instant::now();
     let rules = subject.rules();
-    let whole = subject.imported.is_some().then(|| subject.clone());
-    // The verdict may replace the values of the subject by those of a fault.
-    let given = subject.clone();
     let verdict = verdict(&mut subject, options);
     let only_init = verdict.violation.as_ref().is_some_and(only_init_fences);
-    let without_init = whole.filter(|s| only_init && s.fences.init == Level::Error).map(|mut s| {
+    let compiled = Some(given).filter(|s| s.imported.is_some());
+    let without_init = compiled.filter(|s| only_init && s.fences.init == Level::Error).cloned().map(|mut s| {
         s.fences.init = Level::Note;
         let max_steps = options.max_steps.min(SECOND_LOOK);
         self::verdict(&mut s, &ProofOptions { max_steps, ..*options })
@@ -328,7 +327,7 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
                 let steps = &mut TrialSteps::of(subject.symbolic(), options.limits());
                 let (mut suggested, mut repair) = repair::search(&subject, fault, &one_stage_more(&subject), steps);
                 if suggested.found.is_none()
-                    && let Some((found, text)) = repair::condition(&given, fault, steps)
+                    && let Some((found, text)) = repair::condition(given, fault, steps)
                 {
                     let tried = suggested.tried + found.tried;
                     (suggested, repair) = (RepairReport { tried, ..found }, Some(text));

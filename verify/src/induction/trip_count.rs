@@ -139,8 +139,8 @@ impl Trips {
         self.step <= LONGEST_STEP && (1..self.step).all(refused)
     }
 
-    /// The parameter that sets the trip count of the outer loop, or of a loop before or behind the main loop, and the
-    /// number by which the loop's bound divides it.
+    /// The parameter that sets the trip count of the outer loop, or of a loop before or behind the main loop. The number
+    /// is what the loop's bound divides the parameter by.
     pub(crate) fn turns_divisor(&self) -> Option<(String, i64)> {
         let outer = self.outer.as_ref().or(self.other.as_ref()).filter(|o| !o.handed)?;
         Some((self.turns_name()?.to_string(), outer.den))
