@@ -22,12 +22,14 @@ pub enum Edit {
     Twice,
     /// A variable is another one.
     Name,
+    /// A number of the header or of a body is rounded, clamped or shifted: ends of matrices, remainders of sizes.
+    Form,
 }
 
 impl Edit {
     /// All kinds.
-    pub const ALL: [Edit; 7] =
-        [Edit::Number, Edit::Guard, Edit::Delete, Edit::Swap, Edit::Loop, Edit::Twice, Edit::Name];
+    pub const ALL: [Edit; 8] =
+        [Edit::Number, Edit::Guard, Edit::Delete, Edit::Swap, Edit::Loop, Edit::Twice, Edit::Name, Edit::Form];
 }
 
 /// What is drawn: a guard is as probable as three others, since it makes the rarest faults.
@@ -44,10 +46,10 @@ const DRAWN: [Edit; 10] = [
     Edit::Name,
 ];
 
-/// Draws a kind and a line, and edits the line if the kind fits it.
-pub(super) fn drawn(lines: &mut Lines, dice: &mut Dice) -> Option<Edit> {
-    let edit = *dice.pick(&DRAWN);
-    let bodies = lines.bodies();
+/// Draws a kind and a line, and edits the line if the kind fits it. With `forms`, half of the edits are [`Edit::Form`].
+pub(super) fn drawn(lines: &mut Lines, dice: &mut Dice, forms: bool) -> Option<Edit> {
+    let edit = if forms && dice.chance(50) { Edit::Form } else { *dice.pick(&DRAWN) };
+    let bodies = if edit == Edit::Form { lines.with_numbers() } else { lines.bodies() };
     if bodies.is_empty() {
         return None;
     }
@@ -76,6 +78,7 @@ pub(super) fn drawn(lines: &mut Lines, dice: &mut Dice) -> Option<Edit> {
             lines.replace(at, vec![line.clone(), line]);
         }
         Edit::Name => lines.replace(at, vec![other_name(lines, at, dice)?]),
+        Edit::Form => lines.replace(at, vec![other_form(lines, at, dice)?]),
     }
     Some(edit)
 }
@@ -135,6 +138,55 @@ fn other_name(lines: &Lines, at: usize, dice: &mut Dice) -> Option<String> {
     (by != word.1).then(|| with(line, word, by))
 }
 
+/// The line with one use of a variable rounded, clamped or shifted, or with a quotient rounded the other way.
+fn other_form(lines: &Lines, at: usize, dice: &mut Dice) -> Option<String> {
+    let line = lines.line(at);
+    let code = line.find("//").map_or(line, |comment| &line[..comment]);
+    if dice.chance(50)
+        && let Some((before, behind)) = code.split_once("cdiv(")
+    {
+        return floored(before, behind);
+    }
+    let names = [lines.in_scope(at).concat(), lines.parameters(), lines.numbers()].concat();
+    let declared = |word: &(usize, &str)| code[word.0 + word.1.len()..].trim_start().starts_with(['=', ':', '[']);
+    let used = |word: &(usize, &str)| names.iter().any(|n| n == word.1) && !declared(word);
+    let words: Vec<_> = words(code).into_iter().filter(used).collect();
+    if words.is_empty() {
+        return None;
+    }
+    let word = *dice.pick(&words);
+    let (x, c, d) = (word.1, dice.range(1, 9), dice.range(2, 5));
+    let by = match dice.range(0, 7) {
+        0 => format!("min({x}, {c})"),
+        1 => format!("max({x}, {c})"),
+        2 => format!("({x} / {d} * {d})"),
+        3 => format!("(cdiv({x}, {d}) * {d})"),
+        4 => format!("({x} + {})", dice.pick(&[1, 1, 2, 8, 16])),
+        5 => format!("({x} - {})", dice.pick(&[1, 1, 2, 8, 16])),
+        6 => format!("({x} + {x} % {d})"),
+        _ => format!("({x} - {x} % {d})"),
+    };
+    Some(with(code, word, &by))
+}
+
+/// The line with the quotient `a / b` for `cdiv(a, b)`, of which `rest` is what follows the parenthesis.
+fn floored(before: &str, rest: &str) -> Option<String> {
+    let (mut depth, mut comma) = (0, None);
+    for (at, c) in rest.char_indices() {
+        match c {
+            ',' if depth == 0 => comma = Some(at),
+            ')' if depth == 0 => {
+                let (a, b) = (&rest[..comma?], rest[comma? + 1..at].trim());
+                return Some(format!("{before}(({a}) / ({b})){}", &rest[at + 1..]));
+            }
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The head of a loop with another end.
 fn other_end(lines: &Lines, at: usize, dice: &mut Dice) -> Option<String> {
     let line = lines.line(at);
@@ -163,6 +215,24 @@ mod tests {
         let list: Vec<&str> = words(line).iter().map(|(_, w)| *w).collect();
         assert_eq!(list, ["for", "i", "in", "0", "2", "n", "tma", "A", "cta.m", "i"]);
         assert!(words(line).iter().all(|(at, w)| line[*at..].starts_with(w)));
+    }
+
+    #[test]
+    fn a_quotient_is_rounded_down() {
+        let floor = |line: &str| line.split_once("cdiv(").and_then(|(before, rest)| floored(before, rest));
+        let line = "  let tiles = cdiv(min(k, 64), tile_k), rows = 3";
+        assert_eq!(floor(line), Some("  let tiles = ((min(k, 64)) / (tile_k)), rows = 3".to_string()));
+        assert_eq!(floor("cdiv(k"), None);
+    }
+
+    #[test]
+    fn forms_change_uses_in_the_header_too() {
+        let lines = Lines::of("kernel t(k = 64)\n  let tiles = k / 16\n  global A: f16[64, k]\n  all:\n    alu 1\n");
+        let form =
+            |at: usize| (0..40).filter_map(|seed| other_form(&lines, at, &mut Dice::new(seed))).collect::<Vec<_>>();
+        assert!(form(1).iter().any(|l| l.starts_with("  let tiles = max(k, ")), "{:?}", form(1));
+        assert!(form(2).iter().any(|l| l.starts_with("  global A: f16[64, (k + ")), "{:?}", form(2));
+        assert!(form(4).is_empty());
     }
 
     #[test]

@@ -37,6 +37,22 @@ impl Lines {
         (0..self.all.len()).filter(|at| !self.line(*at).trim().is_empty()).filter(body).collect()
     }
 
+    /// Lines of the bodies, and declarations of the header that contain numbers: `let`, `global` and `grid`.
+    pub(super) fn with_numbers(&self) -> Vec<usize> {
+        let declared = |at: &usize| ["let ", "global ", "grid "].iter().any(|w| self.line(*at).trim().starts_with(w));
+        let header = (0..self.all.len()).filter(|at| indent(self.line(*at)) < BODY).filter(declared);
+        header.chain(self.bodies()).collect()
+    }
+
+    /// Numbers that the header names with `let` or `trips`.
+    pub(super) fn numbers(&self) -> Vec<String> {
+        let header = self.all.iter().filter(|line| indent(line) < BODY);
+        let list =
+            header.filter_map(|line| line.trim().strip_prefix("let ").or_else(|| line.trim().strip_prefix("trips ")));
+        let name = |part: &str| Some(part.split_once(" =")?.0.rsplit(' ').next()?.to_string());
+        list.flat_map(|line| line.split_inclusive(" =").filter_map(name).collect::<Vec<_>>()).collect()
+    }
+
     /// Lines replace one line.
     pub(super) fn replace(&mut self, at: usize, by: Vec<String>) {
         self.all.splice(at..=at, by);
