@@ -113,7 +113,11 @@ fn held_against(text: &str, verdict: Verdict) -> Judgment {
             let fault = Fault { values, cluster: 0, what: "the compiler refuses a number".to_string() };
             return Judgment { fault: Some(fault), ..blank(verdict, None) };
         }
-        let other = subject.with_run_time(&verdict.run_time());
+        let run_time = verdict.run_time();
+        let other = subject.with_run_time(&run_time);
+        // Values that the fault names replace the given ones.
+        let mut values = values;
+        values.retain(|name, _| !run_time.contains_key(name));
         if let Some(fault) = other.as_ref().unwrap_or(&subject).replay(&values, cluster, &verdict.lengths()) {
             return Judgment { fault: Some(fault), ..blank(verdict, None) };
         }

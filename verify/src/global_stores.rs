@@ -71,6 +71,11 @@ pub(crate) fn apart_as_given(kernel: &Program) -> Option<String> {
     Some(format!("line {line}: that no two CTAs store one block was checked for the given trip count only"))
 }
 
+/// Whether the form of each store's block tells the clusters apart.
+pub(crate) fn apart(prog: &Program) -> bool {
+    apart_by_form(prog).all(|s| s.told.cluster)
+}
+
 /// Whether the form of each store's block in these loops determines the iteration of the loop.
 pub(crate) fn once_in_each_turn(prog: &Program, heads: &[Pc]) -> bool {
     apart_by_form(prog).all(|s| {

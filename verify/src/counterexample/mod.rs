@@ -87,8 +87,8 @@ const COMPILED_EFFORT: u64 = 400_000;
 /// The schedule of a violation of this kernel, at the violation's trip count. `None` where the run with the fault
 /// cannot be repeated within `max_steps`.
 pub fn witness(prog: &Program, rules: Rules, violation: &Violation, max_steps: u64) -> Option<Witness> {
-    // A livelock occurs in every order, and at no single move.
-    if violation.findings.first().is_some_and(|f| f.code == Code::Livelock) {
+    // A livelock occurs in every order, and at no single move. Stores of two clusters meet in no run of one cluster.
+    if violation.findings.first().is_some_and(|f| matches!(f.code, Code::Livelock | Code::StoredTwice)) {
         return None;
     }
     let set = Setting::new(prog, rules, violation.cluster, if prog.opaque_globals { COMPILED_EFFORT } else { EFFORT });
