@@ -179,6 +179,14 @@ fn of_remainder(program: &Program, rules: Rules, options: Options, budget: &Budg
     {
         return v;
     }
+    // A fault that takes no search.
+    let twice = global_stores::stored_twice(&program.bind(), rules).or_else(|| stored_twice(program, rules));
+    if let Some(x) = twice.clone().filter(|_| options.engine != Engine::Search) {
+        let v = prove::as_given(program, (rules, budget), options);
+        if v.outcome == Outcome::Proved {
+            return Verdict { outcome: Outcome::Violated, violation: Some(x), ..v };
+        }
+    }
     let Decided { mut v, fixed, varied, apart } = of_jobs(program, rules, options, budget);
     let whiles = !varied && !program.symbols.is_empty() && program.loops.iter().any(|l| l.bound.is_none());
     if let (Outcome::Proved, true) = (&v.outcome, whiles) {
@@ -194,7 +202,7 @@ fn of_remainder(program: &Program, rules: Rules, options: Options, budget: &Budg
         v.outcome = Outcome::Bounded { trips: None, why };
     }
     if v.holds()
-        && let Some(x) = stored_twice(program, rules)
+        && let Some(x) = twice
     {
         v = Verdict { outcome: Outcome::Violated, violation: Some(x), ..v };
     }
@@ -213,21 +221,19 @@ fn of_remainder(program: &Program, rules: Rules, options: Options, budget: &Budg
 /// Trip counts and numbers of jobs for which stores are compared one by one.
 const STORES: i64 = 12;
 
-/// The fault of two clusters that store one block: with the values given or, where the form of its coordinates does not
-/// tell clusters apart, for a small trip count or number of jobs.
+/// The fault of two clusters that store one block for a small trip count or number of jobs, where the form of its
+/// coordinates does not tell clusters apart.
 fn stored_twice(program: &Program, rules: Rules) -> Option<Violation> {
-    global_stores::stored_twice(&program.bind(), rules).or_else(|| {
-        with_loops(program, |given, at, trips| {
-            let trips = trips.filter(|_| !global_stores::apart(given))?;
-            let fault = |n: i64, jobs: Option<i64>| {
-                let kernel = jobs.map_or_else(|| trips.at(n), |jobs| trips.with_jobs(n, jobs))?;
-                let x = global_stores::stored_twice(&kernel, rules)?;
-                Some(Violation { trips: Some(n), jobs, ..x })
-            };
-            let steps = |_| (0..=STORES).find_map(|n| fault(n, None));
-            let jobs = |_| (1..=STORES).find_map(|jobs| (1..=2).find_map(|n| fault(n, Some(jobs))));
-            at.steps.and_then(steps).or_else(|| at.jobs.and_then(jobs))
-        })
+    with_loops(program, |given, at, trips| {
+        let trips = trips.filter(|_| !global_stores::apart(given))?;
+        let fault = |n: i64, jobs: Option<i64>| {
+            let kernel = jobs.map_or_else(|| trips.at(n), |jobs| trips.with_jobs(n, jobs))?;
+            let x = global_stores::stored_twice(&kernel, rules)?;
+            Some(Violation { trips: Some(n), jobs, ..x })
+        };
+        let steps = |_| (0..=STORES).find_map(|n| fault(n, None));
+        let jobs = |_| (1..=STORES).find_map(|jobs| (1..=2).find_map(|n| fault(n, Some(jobs))));
+        at.steps.and_then(steps).or_else(|| at.jobs.and_then(jobs))
     })
 }
 

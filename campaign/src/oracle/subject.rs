@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpline_scenarios::pipeline::{self, PassOptions};
 use warpline_scenarios::{Inputs, Text};
 use warpline_sim::ir::{Binary, Env, Expr, Program};
 use warpline_sim::machine::Machine;
@@ -56,9 +57,20 @@ impl Subject {
     pub fn read(text: &str) -> Result<Subject, String> {
         let name = comment(text, "machine").next().unwrap_or("h200").to_string();
         let machine = warpline_models::embedded(&name).ok_or_else(|| format!("no machine {name}"))?;
-        let read = Text::read("t.pipe", text);
         let cores = machine.get("core.count").map(|c| c as i64);
         let none = BTreeMap::new();
+        // Waits of an expanded loop count the copies of this machine.
+        let expanded = if pipeline::is_pipelined("t.pipe", text) {
+            let ask = PassOptions { arch: Some(machine.arch.as_str()), ..PassOptions::default() };
+            let expanded = pipeline::expand("t.pipe", text, &Inputs { set: &none, cores }, &ask);
+            let comments = text.lines().filter(|l| l.starts_with("//")).flat_map(|l| [l, "\n"]);
+            let text = |x: pipeline::Expanded| comments.collect::<String>() + &x.text;
+            Some(expanded.map(text).map_err(|e| e.first().map_or("not expanded".to_string(), |d| format!("{d:?}")))?)
+        } else {
+            None
+        };
+        let text = expanded.as_deref().unwrap_or(text);
+        let read = Text::read("t.pipe", text);
         let base = read
             .compile(&Inputs { set: &none, cores })
             .map_err(|e| e.first().map_or("refused".to_string(), |d| format!("{d:?}")))?;

@@ -153,8 +153,12 @@ kernel t(k = 128)
       warp 0: store r -> C[cta.m * 8 + i, 0]
       barrier
 ";
-    assert!(matches!(decided(text).outcome, Outcome::Bounded { .. }));
+    let nine = decided(text);
+    assert_eq!((&nine.outcome, nine.violation.and_then(|x| x.trips)), (&Outcome::Violated, Some(9)));
     assert_eq!(decided(&text.replace("k = 128", "k = 144")).outcome, Outcome::Violated);
+    // As many blocks of a CTA as no small trip count stores.
+    let far = decided(&text.replace("cta.m * 8", "cta.m * 40").replace("tiles + 24", "tiles + 120"));
+    assert!(matches!(far.outcome, Outcome::Bounded { .. }));
     assert_eq!(decided(&text.replace("0..tiles", "0..8")).outcome, Outcome::Proved);
 }
 

@@ -316,6 +316,11 @@ fn every_turn(
     }
     // The search for an induction costs much, and the class is split anyway.
     run.is_one()?;
+    if let Some(why) = uneven_extent(run, at) {
+        later_turns(run, at, class, v)?;
+        jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, &[], v))?;
+        return Ok(Err(why));
+    }
     let found = match nested_loops::find(run, at) {
         Ok(found) => found,
         Err(why) => {
@@ -339,6 +344,14 @@ fn every_turn(
     uneven(run, (at, jobs), v)
 }
 
+/// The reason why numbers of jobs that are no multiple of the grid are not decided, where the extent of a matrix is one.
+fn uneven_extent(run: &ClassRun<'_>, at: AtTurns<'_>) -> Option<String> {
+    let (a, b) = row_classes::two_turns(at).filter(|_| run.given.grid.len() > 1)?;
+    let why = "an extent of a matrix is no simple function of the number of jobs, and numbers that are no multiple of the grid are not \
+               decided";
+    (!uneven_jobs::even_extents(&a, &b)).then(|| why.into())
+}
+
 /// Decides numbers of jobs that are no multiple of the grid, once all multiples are decided. Returns what is left out.
 pub(super) fn uneven(
     run: &ClassRun<'_>,
@@ -348,10 +361,8 @@ pub(super) fn uneven(
     let Some((a, b)) = row_classes::two_turns(at) else {
         return Ok(Ok(Some("no two launches show how CTAs share out jobs".into())));
     };
-    if run.given.grid.len() > 1 && !uneven_jobs::even_extents(&a, &b) {
-        let why = "an extent of a matrix is no simple function of the number of jobs, and numbers that are no multiple of the grid are not \
-                   decided";
-        return Ok(Ok(Some(why.into())));
+    if let Some(why) = uneven_extent(run, at) {
+        return Ok(Ok(Some(why)));
     }
     if let Err(line) = row_classes::alike(&a, &b) {
         jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, &[], v))?;

@@ -272,10 +272,15 @@ fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, (behind, most): (&[
     // A run of twice the base cases shows the period and its start.
     let enough = |n: &i64| *n == LONG[0] || *n <= 2 * max;
     let lengths = if run.rotates { &LONG[..rotated_lengths(run.given)] } else { &LONG[..] };
+    let mut tried = BTreeSet::new();
     for long in lengths.iter().copied().filter(|n| *n <= run.options.max_trips && enough(n)) {
         let Some((start, period)) = repeats(run, at, lo + long) else { continue };
         failed.states = Some(period);
         let start = start.max(lo);
+        // A longer run that shows the same says nothing new.
+        if !tried.insert((start, period)) {
+            continue;
+        }
         // Where a rotation carries over, it does so from an early start.
         let behind = if run.rotates { &behind[..behind.len().min(EARLY)] } else { behind };
         match from((start, behind), &[period, 2 * period], lo + max, |p| carries(run, at, p, 1, region)) {
@@ -318,6 +323,10 @@ pub(crate) fn longer(run: &ClassRun<'_>, states: Option<i64>, recurs: i64, longe
     (asked && !tried).then_some(((PERIODS * period).max(last), period))
 }
 
+/// Attempts that fail alike before later starts are given up. What carries over from a late start fails differently at early
+/// ones: the start of a kernel has its own decisions.
+const ALIKE: usize = 8;
+
 /// The induction with the first of these periods that carries over from a start below `max`; else the failure. `behind`
 /// lists the steps after the second period at which the start is tried.
 pub(crate) fn from(
@@ -327,6 +336,7 @@ pub(crate) fn from(
     mut carries: impl FnMut(Proof) -> Result<(), Failure>,
 ) -> Result<Proof, Failure> {
     let mut failed = Failure::default();
+    let mut alike = 0;
     for more in behind {
         // Contents of slots, and a parity, can recur later than the rest of the state.
         for period in periods {
@@ -339,8 +349,10 @@ pub(crate) fn from(
                 Ok(()) => return Ok(proof),
                 Err(mut more) => {
                     more.why = format!(": {}", more.why);
+                    let same = more.why == failed.why && more.crossings.is_empty() && more.moduli.is_empty();
+                    alike = if same { alike + 1 } else { 1 };
                     failed = failed.with(more);
-                    if !failed.faults.is_empty() {
+                    if !failed.faults.is_empty() || alike == ALIKE {
                         return Err(failed);
                     }
                 }
