@@ -226,6 +226,22 @@ impl<'p> Forms<'p> {
         self.form(e, Warps { own, copies: copies.fold(own, |all, (warps, _)| all | warps) }, 0)
     }
 
+    /// The form of `x` and the loop of `i` in a coordinate `x * n + i` with `i` in `0..n`, where `n` may be a value that a
+    /// proof varies: the quotient and the remainder by `n`. So the coordinate determines both.
+    pub(crate) fn of_rows(&self, e: &Expr, pc: Pc) -> Option<(Form, Digit)> {
+        let Expr::Binary(Binary::Add, sum) = e else { return None };
+        let own = *self.warps.get(pc as usize)?;
+        [(&sum.0, &sum.1), (&sum.1, &sum.0)].into_iter().find_map(|(product, i)| {
+            let (Expr::Binary(Binary::Mul, pair), Expr::Var(v)) = (product, i) else { return None };
+            let around = |l: &&Loop| l.var == Some(*v) && (l.head..l.end).contains(&pc);
+            let l = self.prog.loops.iter().find(around)?;
+            let (first, step) = self.loop_of(l, own)?;
+            let n = l.bound.as_ref().filter(|n| n.is_launch_constant() && first.constant() == Some(0) && step == 1)?;
+            let x = [(&pair.0, &pair.1), (&pair.1, &pair.0)].into_iter().find(|(_, by)| by == &n)?.0;
+            Some((self.of_coordinate(x, pc)?, Digit::Turn(l.head)))
+        })
+    }
+
     /// The form of an expression that these warps evaluate.
     fn form(&self, e: &Expr, by: Warps, depth: u32) -> Option<Form> {
         if depth > DEPTH {

@@ -208,6 +208,12 @@ fn told(forms: &Forms<'_>, copies: &[(u32, &Place)]) -> Determined {
         let digits = alike.and_then(|all| of_copies(&all)).and_then(|f| forms.told(&f, width(axis)));
         // A coordinate that determines nothing is ignored.
         known.extend(digits.unwrap_or_default());
+        if let ([(pc, place)], 1) = (copies, width(axis))
+            && let Some((x, turn)) = place.at.get(axis).and_then(|e| forms.of_rows(e, *pc))
+        {
+            known.extend(forms.told(&x, 1).unwrap_or_default());
+            known.insert(turn);
+        }
     }
     // `x / c` and `x % c` together determine x.
     loop {

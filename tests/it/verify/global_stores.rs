@@ -71,6 +71,35 @@ fn jobs_of_one_role_beside_a_loop_of_another() {
     assert!(matches!(of("grid.size - 1"), StoredBy::Same { .. }), "{:?}", of("grid.size - 1"));
 }
 
+/// `x * n + i` with `i` in `0..n` determines `x` and `i` for every `n`.
+#[test]
+fn rows_of_as_many_blocks_as_a_loop_has_steps() {
+    let of = |block: &str| {
+        let text = format!(
+            "kernel t(n = 6)\n  require n >= 1\n  grid 4, 2\n  warps 1\n  global C: f32[64 * n, 64]\n  reg r: f32[16, 16]\n  all:\n    \
+             for i in 0..n: store r -> C[{block}, cta.n]\n"
+        );
+        let set = BTreeMap::new();
+        let prog = Text::read("t.pipe", &text)
+            .compile_symbolic(&Inputs { set: &set, cores: Some(4) })
+            .unwrap_or_else(|e| panic!("{e:#?}\n{text}"));
+        let machine = warpline_models::embedded("h200").unwrap();
+        (global_stores(&prog, rules(&machine)).remove(0).by, super::kernel("h200", &text))
+    };
+    for block in ["cta.m * n + i", "i + n * cta.m"] {
+        let (by, kernel) = of(block);
+        assert_eq!(by, StoredBy::Distinct, "{block}");
+        kernel.proved();
+    }
+    // As given, no two CTAs meet. With one or two steps, two of them do.
+    let (by, kernel) = of("cta.m * (n / 3 * 3) + i");
+    assert_eq!(by, StoredBy::DistinctAsGiven);
+    assert_eq!(kernel.violated("coverage", "store r -> C").json["violation"]["trips"], 1);
+    // A stride of less than the steps.
+    let (by, _) = of("cta.m * (n - 1) + i");
+    assert!(matches!(by, StoredBy::Same { .. }), "{by:?}");
+}
+
 #[test]
 fn two_ctas_that_store_one_block() {
     let same = |first, second, at| StoredBy::Same { first, second, at, other: 0 };
