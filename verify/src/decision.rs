@@ -47,21 +47,35 @@ fn within(program: &Program, rules: Rules, options: Options, budget: &Budget) ->
     if let Some(v) = of_tickets(&normal, rules, options, budget) {
         return v;
     }
+    let few_steps = || {
+        let few = Budget::new(&Options { max_steps: options.max_steps.min(CHOICES), ..options });
+        let v = of_remainders(&normal, rules, options, &few);
+        let decided = matches!(v.outcome, Outcome::Proved | Outcome::Violated);
+        let last = decided || budget.take_steps(few.used()).is_err();
+        (Verdict { renumbered: v.renumbered | renumbered, ..v }, last, few.check().is_ok())
+    };
     // The verdict for the kernel as it is, where few steps reached it.
     let mut plain = None;
-    if options.engine != Engine::Search
-        && !options.as_written
-        && let Some(named) = NamedBlocks::of(&normal)
-    {
+    let others = options.engine != Engine::Search && !options.as_written;
+    if let Some(on_given_grid) = others.then(|| branches::settled_on_given_grid(&normal)).flatten() {
+        let (v, last, complete) = few_steps();
+        if last {
+            return v;
+        }
+        plain = complete.then_some(v);
+        let v = of_remainders(&on_given_grid, rules, options, budget);
+        if v.outcome == Outcome::Proved {
+            return Verdict { renumbered: true, ..v };
+        }
+    }
+    if others && let Some(named) = NamedBlocks::of(&normal) {
         // CTAs with different outcomes of a choice may be few.
-        if named.names.is_empty() {
-            let few = Budget::new(&Options { max_steps: options.max_steps.min(CHOICES), ..options });
-            let v = of_remainders(&normal, rules, options, &few);
-            let v = Verdict { renumbered: v.renumbered | renumbered, ..v };
-            if matches!(v.outcome, Outcome::Proved | Outcome::Violated) || budget.take_steps(few.used()).is_err() {
+        if named.names.is_empty() && plain.is_none() {
+            let (v, last, complete) = few_steps();
+            if last {
                 return v;
             }
-            plain = few.check().is_ok().then_some(v);
+            plain = complete.then_some(v);
         }
         let v = of_remainders(&named.kernel, rules, options, budget);
         let holds = || as_given(&normal).outcome == Outcome::Proved && run_time::fault(&normal, as_given).is_none();

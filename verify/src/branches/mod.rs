@@ -9,7 +9,7 @@ mod linear;
 
 use std::collections::BTreeSet;
 
-use warpline_sim::ir::{Binary, Env, Expr, Instr, Pc, Program};
+use warpline_sim::ir::{Binary, Env, Expr, Instr, ParamId, Pc, Program};
 
 use crate::Trips;
 use crate::induction::while_loops::sets;
@@ -35,6 +35,27 @@ pub(crate) fn settled(prog: &Program) -> Option<Program> {
         drop_unreachable(&mut new);
     }
     (new != *prog && one_family(prog, &new)).then_some(new)
+}
+
+/// The kernel with the given values of the numbers that set its grid, without the conditions that these settle, such as
+/// `cta.id / 3 != 8` with three CTAs. `None` where there are none, or where a number of the grid is varied.
+pub(crate) fn settled_on_given_grid(prog: &Program) -> Option<Program> {
+    let mut of_grid: BTreeSet<ParamId> = BTreeSet::new();
+    let mut open: Vec<&Expr> = prog.forms.grid.iter().flatten().collect();
+    while let Some(e) = open.pop() {
+        e.visit(&mut |x| {
+            if let Expr::Param(id) = x
+                && of_grid.insert(*id)
+            {
+                open.extend(&prog.symbols[*id as usize].definition);
+            }
+        });
+    }
+    let trips = Trips::find(prog)?;
+    let named = |name: &str| of_grid.iter().any(|id| prog.symbols[*id as usize].name == name);
+    let varied = named(&trips.family().symbol) || trips.turns_name().is_some_and(named);
+    let kept = (0..prog.symbols.len() as ParamId).filter(|id| !of_grid.contains(id)).collect();
+    if of_grid.is_empty() || varied { None } else { settled(&prog.bind_all_but(&kept)) }
 }
 
 /// Whether two kernels have the same varied loops. A verdict names them by the kernel as written.

@@ -323,10 +323,6 @@ pub(crate) fn longer(run: &ClassRun<'_>, states: Option<i64>, recurs: i64, longe
     (asked && !tried).then_some(((PERIODS * period).max(last), period))
 }
 
-/// Attempts that fail alike before later starts are given up. What carries over from a late start fails differently at early
-/// ones: the start of a kernel has its own decisions.
-const ALIKE: usize = 8;
-
 /// The induction with the first of these periods that carries over from a start below `max`; else the failure. `behind`
 /// lists the steps after the second period at which the start is tried.
 pub(crate) fn from(
@@ -336,7 +332,6 @@ pub(crate) fn from(
     mut carries: impl FnMut(Proof) -> Result<(), Failure>,
 ) -> Result<Proof, Failure> {
     let mut failed = Failure::default();
-    let mut alike = 0;
     for more in behind {
         // Contents of slots, and a parity, can recur later than the rest of the state.
         for period in periods {
@@ -349,10 +344,8 @@ pub(crate) fn from(
                 Ok(()) => return Ok(proof),
                 Err(mut more) => {
                     more.why = format!(": {}", more.why);
-                    let same = more.why == failed.why && more.crossings.is_empty() && more.moduli.is_empty();
-                    alike = if same { alike + 1 } else { 1 };
                     failed = failed.with(more);
-                    if !failed.faults.is_empty() || alike == ALIKE {
+                    if !failed.faults.is_empty() {
                         return Err(failed);
                     }
                 }
