@@ -261,7 +261,8 @@ impl Subject {
     /// The fault at one point that a verdict names; `cluster` where it names one. Its jobs have these lengths, if any are
     /// given.
     pub fn replay(&self, values: &Values, cluster: Option<i64>, lengths: &[i64]) -> Option<Fault> {
-        let mut prog = self.compile(values)?;
+        // At some values the compiler finds a name that no statement sets any more.
+        let mut prog = self.compile(values).or_else(|| self.bound(values))?;
         if !lengths.is_empty() {
             self.set_lengths(&mut prog, cluster.unwrap_or(0), lengths);
         }
