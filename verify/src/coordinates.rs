@@ -213,6 +213,15 @@ impl<'p> Forms<'p> {
         (Some(*x) == l.var && step > 0).then_some((first, step))
     }
 
+    /// The given size of the grid, where it is the step of the digit's loop and no constant.
+    fn grid_step(&self, d: &Digit) -> Option<i64> {
+        let Digit::Turn(head) = d else { return None };
+        let l = self.prog.loops.iter().find(|l| l.head == *head)?;
+        let (_, next) = *self.sets(l.var?, self.warps[l.head as usize]).get(1)?;
+        let Expr::Binary(Binary::Add, pair) = next else { return None };
+        Some(&pair.1).filter(|step| step.constant().is_none()).and_then(|step| self.prog.launch_value(step))
+    }
+
     /// Whether an expression is the number of CTAs, or of clusters, on every grid.
     fn is_grid_size(&self, e: &Expr) -> bool {
         let grid = self.prog.forms.grid.as_ref();
@@ -352,6 +361,13 @@ impl<'p> Forms<'p> {
         let counts = f.terms.iter().filter(|(d, _)| self.count(d) != Some(1));
         let mut terms: Vec<(i64, &Digit)> = counts.map(|(d, f)| (f.abs(), d)).collect();
         terms.sort();
+        // On a larger grid, a loop in steps of the grid's size passes the CTA's index only if its factor reaches that one's.
+        let of_cta = |d: &Digit| matches!(d, Digit::ClusterM | Digit::ClusterN | Digit::ClusterZ | Digit::ClusterId);
+        let farthest = terms.iter().filter(|(_, d)| of_cta(d)).map(|(factor, _)| *factor).max().unwrap_or(0);
+        let short = |(factor, d): &(i64, &Digit)| self.grid_step(d).is_some_and(|size| factor / size.max(1) < farthest);
+        if terms.iter().any(short) {
+            return None;
+        }
         let mut span = Some(width);
         for (factor, d) in &terms {
             // Beyond a digit without a known end, nothing is determined.

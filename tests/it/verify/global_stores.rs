@@ -149,3 +149,13 @@ fn a_store_of_another_cluster_is_not_hidden_by_one_of_the_same_cluster() {
     let by = stored("grid 4, 1   cluster 2", "part: store r -> C[0, cta.n]");
     assert!(matches!(by, StoredBy::Same { first: 0, second: 2, .. }), "{by:?}");
 }
+
+/// CTAs are 6 blocks apart, and a step is 4 times the size of the grid. On a grid of three, the third CTA meets the first.
+#[test]
+fn a_stride_of_the_grid_below_that_of_the_cta_is_not_told_apart_on_other_grids() {
+    let text = "kernel t(n = 2)\n  grid min(64, n)   warps 1\n  global C: f32[64 * (48 * n + 384), 64]\n  reg r: f32[16, 16]\n  all:\n    \
+                for x in 0..12 * n step grid.size: store r -> C[4 * x + 6 * cta.m, 0]\n";
+    let kernel = super::kernel("h200", text);
+    assert_eq!(kernel.violated("coverage", "store r -> C").json["violation"]["trips"], 3);
+    super::kernel("h200", &text.replace("6 * cta.m", "4 * cta.m")).bounded("another grid");
+}
