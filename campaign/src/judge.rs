@@ -107,7 +107,7 @@ fn held_against(text: &str, verdict: Verdict) -> Judgment {
         return Judgment { wrong: Some(Wrong::Binding), fault: Some(fault), ..blank(verdict, None) };
     }
     if verdict.word == Word::Violated && !unseen(&verdict) {
-        let (values, cluster) = verdict.named(&subject);
+        let (mut values, cluster) = verdict.named(&subject);
         // The compiler reports a number outside its range as an error of the text.
         if verdict.json["violation"]["kind"] == "range" && subject.compile(&values).is_none() {
             let fault = Fault { values, cluster: 0, what: "the compiler refuses a number".to_string() };
@@ -116,7 +116,6 @@ fn held_against(text: &str, verdict: Verdict) -> Judgment {
         let run_time = verdict.run_time();
         let other = subject.with_run_time(&run_time);
         // Values that the fault names replace the given ones.
-        let mut values = values;
         values.retain(|name, _| !run_time.contains_key(name));
         if let Some(fault) = other.as_ref().unwrap_or(&subject).replay(&values, cluster, &verdict.lengths()) {
             return Judgment { fault: Some(fault), ..blank(verdict, None) };

@@ -206,20 +206,24 @@ impl<'p> Forms<'p> {
     /// First value and step of the variable of a `for` loop of these warps. A loop in steps of the grid's size has the
     /// step of the given grid: the step is the number of CTAs on every other grid, too.
     fn loop_of(&self, l: &Loop, warps: u64) -> Option<(&'p Expr, i64)> {
+        let (first, step) = self.range_of(l, warps)?;
+        let step = step.constant().or_else(|| self.is_grid_size(step).then(|| self.prog.launch_value(step))?)?;
+        (step > 0).then_some((first, step))
+    }
+
+    /// First value and step of the variable of a `for` loop of these warps, as expressions.
+    fn range_of(&self, l: &Loop, warps: u64) -> Option<(&'p Expr, &'p Expr)> {
         let [(_, first), (_, next)] = self.sets(l.var?, warps)[..] else { return None };
         let Expr::Binary(Binary::Add, pair) = next else { return None };
-        let (Expr::Var(x), step) = &**pair else { return None };
-        let step = step.constant().or_else(|| self.is_grid_size(step).then(|| self.prog.launch_value(step))?)?;
-        (Some(*x) == l.var && step > 0).then_some((first, step))
+        (pair.0 == Expr::Var(l.var?)).then_some((first, &pair.1))
     }
 
     /// The given size of the grid, where it is the step of the digit's loop and no constant.
     fn grid_step(&self, d: &Digit) -> Option<i64> {
         let Digit::Turn(head) = d else { return None };
         let l = self.prog.loops.iter().find(|l| l.head == *head)?;
-        let (_, next) = *self.sets(l.var?, self.warps[l.head as usize]).get(1)?;
-        let Expr::Binary(Binary::Add, pair) = next else { return None };
-        Some(&pair.1).filter(|step| step.constant().is_none()).and_then(|step| self.prog.launch_value(step))
+        let (_, step) = self.range_of(l, self.warps[l.head as usize])?;
+        Some(step).filter(|step| step.constant().is_none()).and_then(|step| self.prog.launch_value(step))
     }
 
     /// Whether an expression is the number of CTAs, or of clusters, on every grid.
@@ -235,8 +239,8 @@ impl<'p> Forms<'p> {
         self.form(e, Warps { own, copies: copies.fold(own, |all, (warps, _)| all | warps) }, 0)
     }
 
-    /// The form of `x` and the loop of `i` in a coordinate `x * n + i` with `i` in `0..n`, where `n` may be a value that a
-    /// proof varies: the quotient and the remainder by `n`. So the coordinate determines both.
+    /// The form of `x` and the loop of `i` in a coordinate `x * n + i` with `i` in `0..n`. A proof may vary `n`. They are the
+    /// quotient and the remainder by `n`, so the coordinate determines both.
     pub(crate) fn of_rows(&self, e: &Expr, pc: Pc) -> Option<(Form, Digit)> {
         let Expr::Binary(Binary::Add, sum) = e else { return None };
         let own = *self.warps.get(pc as usize)?;

@@ -235,8 +235,8 @@ fn of_remainder(program: &Program, rules: Rules, options: Options, budget: &Budg
 /// Trip counts and numbers of jobs for which stores are compared one by one.
 const STORES: i64 = 12;
 
-/// The fault of two clusters that store one block for a small trip count or number of jobs, where the form of its
-/// coordinates does not tell clusters apart.
+/// The fault of two clusters that store one block for a small trip count or number of jobs. `None` where the form of each
+/// coordinate tells clusters apart.
 fn stored_twice(program: &Program, rules: Rules) -> Option<Violation> {
     with_loops(program, |given, at, trips| {
         let trips = trips.filter(|_| !global_stores::apart(given))?;

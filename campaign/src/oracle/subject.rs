@@ -63,9 +63,7 @@ impl Subject {
         let expanded = if pipeline::is_pipelined("t.pipe", text) {
             let ask = PassOptions { arch: Some(machine.arch.as_str()), ..PassOptions::default() };
             let expanded = pipeline::expand("t.pipe", text, &Inputs { set: &none, cores }, &ask);
-            let comments = text.lines().filter(|l| l.starts_with("//")).flat_map(|l| [l, "\n"]);
-            let text = |x: pipeline::Expanded| comments.collect::<String>() + &x.text;
-            Some(expanded.map(text).map_err(|e| e.first().map_or("not expanded".to_string(), |d| format!("{d:?}")))?)
+            Some(expanded.map_err(|e| e.first().map_or("not expanded".to_string(), |d| format!("{d:?}")))?.text)
         } else {
             None
         };

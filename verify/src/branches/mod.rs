@@ -37,8 +37,8 @@ pub(crate) fn settled(prog: &Program) -> Option<Program> {
     (new != *prog && one_family(prog, &new)).then_some(new)
 }
 
-/// The kernel with the given values of the numbers that set its grid, without the conditions that these settle, such as
-/// `cta.id / 3 != 8` with three CTAs. `None` where there are none, or where a number of the grid is varied.
+/// The kernel on its given grid, without the conditions that this grid settles. With three CTAs, `cta.id / 3 != 8` is one.
+/// `None` where there are none, or where a number of the grid is varied.
 pub(crate) fn settled_on_given_grid(prog: &Program) -> Option<Program> {
     let mut of_grid: BTreeSet<ParamId> = BTreeSet::new();
     let mut open: Vec<&Expr> = prog.forms.grid.iter().flatten().collect();

@@ -316,12 +316,8 @@ fn every_turn(
     }
     // The search for an induction costs much, and the class is split anyway.
     run.is_one()?;
-    if let Some(why) = uneven_extent(run, at) {
-        later_turns(run, at, class, v)?;
-        jobs.map_or(Ok(()), |jobs| uneven_launches(run, jobs, &[], v))?;
-        return Ok(Err(why));
-    }
-    let found = match nested_loops::find(run, at) {
+    let undecided = row_classes::two_turns(at).and_then(|(a, b)| uneven_extent(run, &a, &b));
+    let found = match undecided.map_or_else(|| nested_loops::find(run, at), Err) {
         Ok(found) => found,
         Err(why) => {
             later_turns(run, at, class, v)?;
@@ -345,11 +341,10 @@ fn every_turn(
 }
 
 /// The reason why numbers of jobs that are no multiple of the grid are not decided, where the extent of a matrix is one.
-fn uneven_extent(run: &ClassRun<'_>, at: AtTurns<'_>) -> Option<String> {
-    let (a, b) = row_classes::two_turns(at).filter(|_| run.given.grid.len() > 1)?;
+fn uneven_extent(run: &ClassRun<'_>, a: &Program, b: &Program) -> Option<String> {
     let why = "an extent of a matrix is no simple function of the number of jobs, and numbers that are no multiple of the grid are not \
                decided";
-    (!uneven_jobs::even_extents(&a, &b)).then(|| why.into())
+    (run.given.grid.len() > 1 && !uneven_jobs::even_extents(a, b)).then(|| why.into())
 }
 
 /// Decides numbers of jobs that are no multiple of the grid, once all multiples are decided. Returns what is left out.
@@ -361,7 +356,7 @@ pub(super) fn uneven(
     let Some((a, b)) = row_classes::two_turns(at) else {
         return Ok(Ok(Some("no two launches show how CTAs share out jobs".into())));
     };
-    if let Some(why) = uneven_extent(run, at) {
+    if let Some(why) = uneven_extent(run, &a, &b) {
         return Ok(Ok(Some(why)));
     }
     if let Err(line) = row_classes::alike(&a, &b) {
