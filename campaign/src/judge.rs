@@ -117,7 +117,9 @@ fn held_against(text: &str, verdict: Verdict) -> Judgment {
         let other = subject.with_run_time(&run_time);
         // Values that the fault names replace the given ones.
         values.retain(|name, _| !run_time.contains_key(name));
-        if let Some(fault) = other.as_ref().unwrap_or(&subject).replay(&values, cluster, &verdict.lengths()) {
+        let replay = |values: &Values| other.as_ref().unwrap_or(&subject).replay(values, cluster, &verdict.lengths());
+        let at_given_jobs = || replay(&verdict.with_given_jobs(&subject, &values)?);
+        if let Some(fault) = replay(&values).or_else(at_given_jobs) {
             return Judgment { fault: Some(fault), ..blank(verdict, None) };
         }
         let truth = subject.truth(&|_| true);

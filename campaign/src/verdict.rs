@@ -241,6 +241,15 @@ impl Verdict {
         }
         (values, schedule["cluster"].as_i64())
     }
+
+    /// These values with the given number of jobs, where the fault names the lengths of jobs and not their number.
+    pub fn with_given_jobs(&self, subject: &Subject, values: &Values) -> Option<Values> {
+        let violation = &self.json["violation"];
+        let named = self.lengths().is_empty() || !violation["jobs"].is_null() || !violation["schedule"].is_null();
+        let varied = Varied::read(self.json["varied"].as_str()?, None)?;
+        let given = *subject.given().get(&varied.name)?;
+        (!named).then(|| values.iter().map(|(k, v)| (k.clone(), if *k == varied.name { given } else { *v })).collect())
+    }
 }
 
 impl Varied {

@@ -17,6 +17,9 @@ use crate::limits;
 
 /// Largest constant in a coordinate.
 const CONSTANTS: i64 = 1 << 19;
+/// The number of the first job in multiples. If it were 0, all terms of that job would be equal. Sums with other factors
+/// would also be equal in jobs with small numbers, such as `2 * a` in job 1 and `a` in job 2.
+const FIRST: i64 = (1 << 15) + (1 << 9);
 
 /// The smallest multiple that an index becomes, and the logarithm of the factor between two of them, for this many
 /// different terms in a coordinate. Factors of terms in coordinates are below half of that factor. `None` for too many terms.
@@ -103,8 +106,8 @@ impl BlockNames {
                     let mut of = nest.resolved(e);
                     let indexed = reads_index(&of) || reads_any(&of, |v| passed.contains(&v));
                     for ((term, by), number) in self.terms.iter().zip(&numbers) {
-                        let multiple = Expr::Const(1 << by);
-                        of.replace(term, &Expr::binary(Binary::Mul, Expr::Var(*number), multiple));
+                        let of_job = Expr::binary(Binary::Add, Expr::Var(*number), Expr::Const(FIRST));
+                        of.replace(term, &Expr::binary(Binary::Mul, of_job, Expr::Const(1 << by)));
                     }
                     *e = of;
                     if let ExprUse::Tile(obj, dim) = what
