@@ -18,8 +18,9 @@ use crate::limits;
 /// Largest constant in a coordinate.
 const CONSTANTS: i64 = 1 << 19;
 /// The number of the first job in multiples. If it were 0, all terms of that job would be equal. Sums with other factors
-/// would also be equal in jobs with small numbers, such as `2 * a` in job 1 and `a` in job 2.
-const FIRST: i64 = (1 << 15) + (1 << 9);
+/// would also be equal in jobs with small numbers, such as `2 * a` in job 1 and `a` in job 2. Blocks of the jobs that are
+/// run still begin below `ANY_EXTENT`.
+const FIRST: i64 = 640;
 
 /// The smallest multiple that an index becomes, and the logarithm of the factor between two of them, for this many
 /// different terms in a coordinate. Factors of terms in coordinates are below half of that factor. `None` for too many terms.
