@@ -26,6 +26,16 @@ pub(super) fn condition(lines: &Lines, at: usize, dice: &mut Dice) -> String {
     }
 }
 
+/// A condition that holds at one value of a parameter or of a number of the header, and perhaps in one CTA only.
+pub(super) fn equation(lines: &Lines, dice: &mut Dice) -> Option<String> {
+    let names = [lines.parameters(), lines.numbers()].concat();
+    if names.is_empty() {
+        return None;
+    }
+    let of_one_value = format!("{} == {}", dice.pick(&names), dice.pick(&CONSTANTS));
+    Some(if dice.chance(25) { format!("{of_one_value} and cta.id == {}", dice.range(0, 3)) } else { of_one_value })
+}
+
 /// Names for a condition. Loop variables are more probable, because most faults of pipelines depend on them.
 fn atoms(lines: &Lines, at: usize) -> Vec<String> {
     let [loops, variables] = lines.in_scope(at);

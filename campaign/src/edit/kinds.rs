@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 
-use super::condition::condition;
+use super::condition::{condition, equation};
 use super::lines::{Lines, head, indent, opens};
 
 /// A kind of edit.
@@ -24,12 +24,23 @@ pub enum Edit {
     Name,
     /// A number of the header or of a body is rounded, clamped or shifted: ends of matrices, remainders of sizes.
     Form,
+    /// A statement has another number or name where a parameter or a number of the header has one value.
+    Branch,
 }
 
 impl Edit {
     /// All kinds.
-    pub const ALL: [Edit; 8] =
-        [Edit::Number, Edit::Guard, Edit::Delete, Edit::Swap, Edit::Loop, Edit::Twice, Edit::Name, Edit::Form];
+    pub const ALL: [Edit; 9] = [
+        Edit::Number,
+        Edit::Guard,
+        Edit::Delete,
+        Edit::Swap,
+        Edit::Loop,
+        Edit::Twice,
+        Edit::Name,
+        Edit::Form,
+        Edit::Branch,
+    ];
 }
 
 /// What is drawn: a guard is as probable as three others, since it makes the rarest faults.
@@ -46,9 +57,9 @@ const DRAWN: [Edit; 10] = [
     Edit::Name,
 ];
 
-/// Draws a kind and a line, and edits the line if the kind fits it. With `forms`, half of the edits are [`Edit::Form`].
-pub(super) fn drawn(lines: &mut Lines, dice: &mut Dice, forms: bool) -> Option<Edit> {
-    let edit = if forms && dice.chance(50) { Edit::Form } else { *dice.pick(&DRAWN) };
+/// Draws a kind and a line, and edits the line if the kind fits it. Half of the edits are `often`, if there is one.
+pub(super) fn drawn(lines: &mut Lines, dice: &mut Dice, often: Option<Edit>) -> Option<Edit> {
+    let edit = often.filter(|_| dice.chance(50)).unwrap_or_else(|| *dice.pick(&DRAWN));
     let bodies = if edit == Edit::Form { lines.with_numbers() } else { lines.bodies() };
     if bodies.is_empty() {
         return None;
@@ -79,6 +90,14 @@ pub(super) fn drawn(lines: &mut Lines, dice: &mut Dice, forms: bool) -> Option<E
         }
         Edit::Name => lines.replace(at, vec![other_name(lines, at, dice)?]),
         Edit::Form => lines.replace(at, vec![other_form(lines, at, dice)?]),
+        Edit::Branch => {
+            let statement = simple(&line)?;
+            let other = if dice.chance(50) { number(&line, dice) } else { other_name(lines, at, dice) }?;
+            let condition = equation(lines, dice)?;
+            let other = other.trim();
+            let branches = [format!("if {condition}:"), format!("  {other}"), "else:".into(), format!("  {statement}")];
+            lines.replace(at, branches.map(|line| space.clone() + &line).into());
+        }
     }
     Some(edit)
 }

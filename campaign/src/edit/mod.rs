@@ -32,6 +32,8 @@ const DRAWS: usize = 200;
 
 /// Seeds from this one on also edit numbers of headers, so that older seeds keep their meaning.
 pub(crate) const FORMS: u64 = 1 << 32;
+/// Seeds from this one on edit statements in a branch of their own.
+const BRANCHES: u64 = 1 << 33;
 
 /// The edited kernel of a seed; `None` where no draw fits or the edits undo each other. The text may be no kernel.
 pub fn edited(bases: &[Base], seed: u64) -> Option<Edited> {
@@ -44,9 +46,14 @@ pub fn edited(bases: &[Base], seed: u64) -> Option<Edited> {
     let before = lines.text();
     let wanted = if dice.chance(TWO) { 2 } else { 1 };
     let mut edits = Vec::new();
+    let often = match seed {
+        BRANCHES.. => Some(Edit::Branch),
+        FORMS.. => Some(Edit::Form),
+        _ => None,
+    };
     for _ in 0..DRAWS {
         if edits.len() < wanted
-            && let Some(edit) = kinds::drawn(&mut lines, &mut dice, seed >= FORMS)
+            && let Some(edit) = kinds::drawn(&mut lines, &mut dice, often)
         {
             edits.push(edit);
         }
@@ -78,8 +85,9 @@ mod tests {
     #[test]
     fn every_kind_occurs_and_most_texts_are_kernels() {
         let bases = bases();
-        let list: Vec<Edited> = (0..200).chain(FORMS..FORMS + 100).filter_map(|seed| edited(&bases, seed)).collect();
-        assert!(list.len() > 270, "{}", list.len());
+        let seeds = (0..200).chain(FORMS..FORMS + 100).chain(BRANCHES..BRANCHES + 100);
+        let list: Vec<Edited> = seeds.filter_map(|seed| edited(&bases, seed)).collect();
+        assert!(list.len() > 360, "{}", list.len());
         let kinds: BTreeSet<Edit> = list.iter().flat_map(|e| e.edits.iter().copied()).collect();
         assert_eq!(kinds.len(), Edit::ALL.len(), "{kinds:?}");
         assert!(list.iter().any(|e| e.edits.len() == 2));
