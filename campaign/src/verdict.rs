@@ -248,7 +248,9 @@ impl Verdict {
         let named = self.lengths().is_empty() || !violation["jobs"].is_null() || !violation["schedule"].is_null();
         let varied = Varied::read(self.json["varied"].as_str()?, None)?;
         let given = *subject.given().get(&varied.name)?;
-        (!named).then(|| values.iter().map(|(k, v)| (k.clone(), if *k == varied.name { given } else { *v })).collect())
+        let mut values = values.clone();
+        values.insert(varied.name, given);
+        (!named).then_some(values)
     }
 }
 

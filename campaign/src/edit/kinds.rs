@@ -93,10 +93,9 @@ pub(super) fn drawn(lines: &mut Lines, dice: &mut Dice, often: Option<Edit>) -> 
         Edit::Branch => {
             let statement = simple(&line)?;
             let other = if dice.chance(50) { number(&line, dice) } else { other_name(lines, at, dice) }?;
-            let condition = equation(lines, dice)?;
-            let other = other.trim();
-            let branches = [format!("if {condition}:"), format!("  {other}"), "else:".into(), format!("  {statement}")];
-            lines.replace(at, branches.map(|line| space.clone() + &line).into());
+            let head = format!("{space}if {}:", equation(lines, dice)?);
+            let branches = vec![head, format!("  {other}"), format!("{space}else:"), format!("{space}  {statement}")];
+            lines.replace(at, branches);
         }
     }
     Some(edit)

@@ -31,7 +31,7 @@ const TWO: i64 = 25;
 const DRAWS: usize = 200;
 
 /// Seeds from this one on also edit numbers of headers, so that older seeds keep their meaning.
-pub(crate) const FORMS: u64 = 1 << 32;
+const FORMS: u64 = 1 << 32;
 /// Seeds from this one on edit statements in a branch of their own.
 const BRANCHES: u64 = 1 << 33;
 
