@@ -1,4 +1,4 @@
-//! Bulk stores that each lane starts with a row of its own.
+//! Bulk stores that each lane starts with a row, or a box of a tensor map, of its own.
 //!
 //! A bulk group belongs to a thread. Here, it belongs to a warp: the rows of all lanes are one group. That is the same
 //! where every lane that starts a row also executes each commit and each wait of groups.
@@ -25,12 +25,13 @@ impl Default for RowLanes {
 }
 
 impl Walk<'_, '_> {
-    /// A store of rows to global memory, if the lanes name different ones: one operation for each row. Returns whether
-    /// they do.
+    /// A store of rows or boxes to global memory, if the lanes name different ones: one operation for each. Returns
+    /// whether they do.
     pub(super) fn rows_by_lane(&mut self, at: usize, i: &Inst) -> Result<bool, Error> {
+        let boxes = i.has("tensor");
         let from = self.operand(i.arg(1))?;
         if from.uniform(self.lanes).is_some() {
-            if self.unsure > 0 {
+            if self.unsure > 0 && !boxes {
                 self.starts_rows(i)?;
             }
             return Ok(false);
@@ -38,10 +39,10 @@ impl Walk<'_, '_> {
         // Places that are not known are an error.
         let mut rows: Vec<Term> = self.runs(i, &from, 1, 32)?.into_iter().map(|(t, _)| t).collect();
         rows.dedup();
-        let bytes = self.same(i, i.arg(2), "bytes")?;
+        let bytes = if boxes { None } else { Some(self.same(i, i.arg(2), "bytes")?) };
         self.starts_rows(i)?;
         for (part, from) in rows.into_iter().enumerate() {
-            self.push(at, part as u8, Effect::BulkStore { from, bytes: Some(bytes) })?;
+            self.push(at, part as u8, Effect::BulkStore { from, bytes })?;
         }
         Ok(true)
     }

@@ -72,7 +72,7 @@ impl Walk<'_, '_> {
                 self.push(at, 0, Effect::BulkLoad { to, bar, bytes, multicast, cta })
             }
             ["global", _] => {
-                if !tensor && self.rows_by_lane(at, i)? {
+                if self.rows_by_lane(at, i)? {
                     return Ok(());
                 }
                 let from = self.same(i, i.arg(1), "address")?;

@@ -68,3 +68,24 @@ fn a_condition_chooses_the_row_of_each_lane() {
     let faulty = verdict(&store.replace(FENCE, ""), &format!("{WAIT}{AGAIN}"));
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
+
+/// Four lanes store a box of 128 bytes each, as the epilogue of a product does whose tile has four boxes of columns.
+#[test]
+fn some_lanes_store_boxes_of_their_own() {
+    let few = "\tsetp.gt.s32 %p3, %r1, 3;\n\tshl.b32 %r7, %r1, 7;\n\tadd.s32 %r8, %r2, %r7;\n\tmov.b32 %r10, 0;\n";
+    let boxes = "\t@%p3 bra $B;\n\tcp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r10, %r7}], [%r8];\n";
+    let wait = format!("\t@%p3 bra $W;\n{WAIT}$W:\n");
+    let store = |fence: &str, commit: &str| format!("{fence}\tbar.warp.sync -1;\n{few}{boxes}{commit}$B:\n");
+    assert_eq!(verdict(&store(FENCE, COMMIT), &format!("{wait}{AGAIN}")), "proved\t");
+    for (store, end) in [
+        (store(FENCE, COMMIT), AGAIN.to_string()),
+        (store(FENCE, ""), format!("{wait}{AGAIN}")),
+        (store("", COMMIT), format!("{wait}{AGAIN}")),
+    ] {
+        let faulty = verdict(&store, &end);
+        assert!(faulty.starts_with("violated"), "{faulty}");
+    }
+    // Fewer lanes wait than store.
+    let said = verdict(&store(FENCE, COMMIT), &format!("\t@%p1 bra $W;\n{WAIT}$W:\n{AGAIN}"));
+    assert!(said.starts_with("rejected") && said.contains("rows of their own"), "{said}");
+}
