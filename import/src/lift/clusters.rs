@@ -3,17 +3,20 @@
 use crate::flow::Flow;
 use crate::ptx::{Arg, Entry, Error, Inst, Module};
 
+use super::alone;
 use super::build::lift_cases;
 use super::cases::Wanted;
 use super::shared::Shared;
 use super::{Launch, Lifted};
 
-/// The largest cluster that every device can launch.
-const LARGEST: u32 = 8;
+/// The largest cluster that a device can launch. More than 8 CTAs need an attribute of the kernel.
+const LARGEST: u32 = 16;
 
 /// Lifts an entry. The text may give no size of a cluster, and a mask name a CTA that the assumed cluster lacks. Then the
 /// cluster is the smallest one with this CTA that can be lifted.
 pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Result<Lifted, Error> {
+    let without = alone::without_work(entry).filter(|_| !launch.timed);
+    let entry = without.as_ref().unwrap_or(entry);
     let flow = Flow::of(entry)?;
     let (error, wanted) = match lift_cases(module, entry, &flow, (file, text), launch) {
         Ok(lifted) => return Ok(lifted),
@@ -34,7 +37,7 @@ pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Lau
 /// The shapes of clusters with at least this number of CTAs, smallest first.
 fn shapes(ctas: u32) -> impl Iterator<Item = [u32; 3]> {
     let sizes = std::iter::successors(Some(ctas.next_power_of_two()), |n| Some(n * 2)).take_while(|n| *n <= LARGEST);
-    sizes.flat_map(|n| [1, 2, 4, 8].into_iter().filter(move |y| n % y == 0).map(move |y| [n / y, y, 1]))
+    sizes.flat_map(|n| [1, 2, 4, 8, 16].into_iter().filter(move |y| n % y == 0).map(move |y| [n / y, y, 1]))
 }
 
 /// CTAs of a cluster. Where the text gives no size, it is one CTA, or two where instructions need a pair.

@@ -3,6 +3,7 @@
 mod advance;
 mod alike;
 mod alike_loops;
+mod alone;
 mod always;
 mod anywhere;
 mod arithmetic;
@@ -334,6 +335,10 @@ fn walked<'a>(
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
     shared.states = states::States::of(&entry.code, &mut shared.arena);
+    for (parameter, offset, line) in natural::sizes(entry) {
+        shared.arena.bound_param(parameter, offset);
+        shared.assume(line, "sizes that set trip counts are not negative");
+    }
     shared.cluster = cluster(&mut shared, launch)?;
     if let Some(grid) = launch.grid.filter(|_| launch.timed) {
         for (d, n) in grid.into_iter().enumerate() {

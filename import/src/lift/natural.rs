@@ -27,6 +27,32 @@ pub(super) fn registers(entry: &Entry) -> Vec<bool> {
     }
 }
 
+/// Parameters of 32 bits that the code divides and compares with 0, as a quotient that is rounded up does: sizes, which are
+/// not negative. Each is a parameter and an offset in it, with the line of the comparison.
+pub(super) fn sizes(entry: &Entry) -> Vec<(u16, u32, u32)> {
+    let of = |a: &Arg| -> Option<(u16, u32)> {
+        let Arg::Mem { base, offset, .. } = a else { return None };
+        let Arg::Name(name) = &**base else { return None };
+        let n = entry.params.iter().position(|p| p.name == *name)?;
+        Some((n.try_into().ok()?, (*offset).try_into().ok()?))
+    };
+    let code = &entry.code;
+    let loaded = code.iter().filter(|i| i.op == "ld" && i.has("param") && bytes_of(i) == 4);
+    let found = loaded.filter_map(|i| {
+        let r = i.arg(0);
+        let (parameter, offset) = of(i.arg(1))?;
+        code.iter().find(|i| i.op == "shr" && i.has("s32") && i.arg(1) == r && *i.arg(2) == Arg::Int(31))?;
+        let signs = |i: &&Inst| {
+            i.op == "setp"
+                && i.has("s32")
+                && i.arg(1) == r
+                && (i.has("gt") && *i.arg(2) == Arg::Int(-1) || i.has("lt") && *i.arg(2) == Arg::Int(0))
+        };
+        Some((parameter, offset, code.iter().find(signs)?.line))
+    });
+    found.collect()
+}
+
 /// Whether the results of an instruction are not negative, where `known` registers are not.
 fn is_natural(i: &Inst, known: &[bool]) -> bool {
     let of = |n: usize| match i.arg(n) {

@@ -71,37 +71,6 @@ impl Arena {
         Some(self.add(rest, sign))
     }
 
-    /// `x / c`, rounded to zero, and one more where x is not negative and not a multiple: the quotient that rounds up.
-    pub(super) fn rounded_up(&mut self, k: i64, list: &[(Term, i64)]) -> Option<Term> {
-        let more = |s: &Self, t: Term| matches!(s.node(t), Node::Op(Op::Both | Op::Not, _));
-        if !list.iter().any(|(t, _)| more(self, *t)) {
-            return None;
-        }
-        for (i, (t, m)) in list.iter().enumerate() {
-            let Node::Op(op @ (Op::Div | Op::DivZero), args) = self.node(*t).clone() else { continue };
-            let Some(c) = self.constant(args[1]).filter(|c| *c > 0) else { continue };
-            let Some(j) = list.iter().position(|(b, n)| n == m && more(self, *b)) else { continue };
-            let back = self.scale(*t, -c);
-            let left = self.add(args[0], back);
-            let whole = self.eq(left);
-            let mut part = self.not(whole);
-            if op == Op::DivZero {
-                let positive = self.ge(args[0]);
-                part = self.both(positive, part);
-            }
-            if part != list[j].0 {
-                continue;
-            }
-            let rest = list.iter().enumerate().filter(|(n, _)| *n != i && *n != j).map(|(_, p)| *p).collect();
-            let rest = self.sum(k, rest);
-            let up = self.plus(args[0], c - 1);
-            let up = self.div(up, args[1]);
-            let up = self.scale(up, *m);
-            return Some(self.add(rest, up));
-        }
-        None
-    }
-
     /// `k + list` of the form `m * (x - c * (x / c)) + rest`, with a remainder in place of the difference.
     pub(super) fn remainder_of(&mut self, k: i64, list: &[(Term, i64)]) -> Option<Term> {
         for (i, (t, m)) in list.iter().enumerate() {

@@ -11,9 +11,9 @@ use super::{Arena, Atom, Node, Op, Term};
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Bounds of sums without their constants; the first multiple is positive.
-    bounds: BTreeMap<super::Parts, (i64, i64)>,
+    pub(super) bounds: BTreeMap<super::Parts, (i64, i64)>,
     /// Conditions that are known to hold or not to hold.
-    conditions: BTreeMap<Term, bool>,
+    pub(super) conditions: BTreeMap<Term, bool>,
 }
 
 const FAR: i64 = 1 << 62;
@@ -134,6 +134,9 @@ impl Arena {
                 (k, c) if k == -c => t,
                 _ => self.int(0),
             };
+        }
+        if let Some(t) = self.is_multiple(k, &parts) {
+            return t;
         }
         let g = parts.iter().fold(0, |g, (_, c)| gcd(g, *c));
         if g > 1 && k % g != 0 {

@@ -11,6 +11,7 @@ mod numbers;
 mod points;
 mod range;
 mod reads;
+mod rounded;
 mod signs;
 mod table;
 
@@ -162,6 +163,8 @@ pub struct Arena {
     place_ranges: FxHashMap<Place, i64>,
     /// The opaque values that are not negative.
     natural: rustc_hash::FxHashSet<u32>,
+    /// Parameters that are not negative.
+    natural_params: rustc_hash::FxHashSet<(u16, u32)>,
     /// Bounds of terms that were looked up, under the bounds of variables and counters.
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
     /// Values of terms that were enumerated; none where there are too many.

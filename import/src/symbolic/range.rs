@@ -24,6 +24,11 @@ impl Arena {
         self.natural.insert(n);
     }
 
+    /// Says that a parameter at an offset is not negative.
+    pub fn bound_param(&mut self, parameter: u16, offset: u32) {
+        self.natural_params.insert((parameter, offset));
+    }
+
     fn bounds(&self, t: Term) -> (i64, i64) {
         let clip = |v: i128| v.clamp(-(FAR as i128), FAR as i128) as i64;
         match self.node(t) {
@@ -34,6 +39,7 @@ impl Arena {
                 Atom::Place(p) => (0, self.place_ranges.get(p).copied().unwrap_or((1 << 31) - 1)),
                 Atom::Symbol(n) => self.symbol_ranges.get(n).copied().unwrap_or((-FAR, FAR)),
                 Atom::Opaque(n) if self.natural.contains(n) => (0, FAR),
+                Atom::Param(p, offset) if self.natural_params.contains(&(*p, *offset)) => (0, (1 << 31) - 1),
                 Atom::Var(v) => self.var_ranges.get(v).copied().unwrap_or((-FAR, FAR)),
                 _ => (-FAR, FAR),
             },

@@ -14,6 +14,26 @@ impl Arena {
         (negative && !self.mentions(t, |a| !is_size(a))).then(|| self.scale(t, -1))
     }
 
+    /// `x == 0` of a remainder that has the sign of its dividend: whether the divisor divides. It is written as
+    /// `y - (n + y) mod d`, where `y` is `n < 0 ? d - 1 : 0`.
+    pub(super) fn is_multiple(&mut self, k: i64, parts: &[(Term, i64)]) -> Option<Term> {
+        let [(p, c), (q, d)] = *parts else { return None };
+        if k != 0 || c != -d {
+            return None;
+        }
+        [(p, q), (q, p)].into_iter().find_map(|(sign, rest)| {
+            let Node::Op(Op::IfNegative, of) = self.node(sign).clone() else { return None };
+            let Node::Op(Op::Rem, args) = self.node(rest).clone() else { return None };
+            let (most, by) = (self.constant(of[1])?, self.constant(args[1])?);
+            if most != by - 1 {
+                return None;
+            }
+            let other = self.sub(args[0], sign);
+            let (x, y) = (self.rem(of[0], args[1]), self.rem(other, args[1]));
+            (x == y).then(|| self.eq(x))
+        })
+    }
+
     /// Whether a term reads no counter of a loop and no variable. Sequences are found in the form of other terms.
     pub(super) fn is_of_launch(&self, t: Term) -> bool {
         !self.mentions(t, |a| !matches!(a, Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) | Atom::Data(_)))

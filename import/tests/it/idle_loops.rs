@@ -84,3 +84,25 @@ fn copies_of_a_search_find_the_same() {
     let other = searched("le", "\tbar.sync 0;\n");
     assert!(!other.starts_with("proved"), "{other}");
 }
+
+/// Threads of any block that compare an array with a word, and leave the loop at the first difference.
+fn alone(store: &str) -> String {
+    crate::common::verdict_on(&format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n\
+         {{\n\t.reg .pred %p<8>;\n\t.reg .b32 %r<16>;\n\t.reg .b64 %rd<8>;\n\t.shared .align 128 .b8 data[256];\n\
+         \tld.param.u64 %rd1, [k_param_0];\n\tld.param.u32 %r10, [k_param_1];\n\tmov.u32 %r1, %tid.x;\n\
+         \tmul.wide.u32 %rd2, %r1, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\tmov.u32 %r7, %r1;\n\
+         $L1:\n\tld.global.u32 %r8, [%rd3];\n\tsetp.ne.s32 %p1, %r8, %r10;\n\t@%p1 bra $L2;\n\
+         \tadd.s64 %rd3, %rd3, 256;\n\tadd.s32 %r7, %r7, 64;\n\tsetp.lt.u32 %p2, %r7, %r10;\n\t@%p2 bra $L1;\n\tret;\n\
+         $L2:\n\tst.{store} [%rd1], %r7;\n\tret;\n}}\n"
+    ))
+}
+
+#[test]
+fn threads_that_do_not_meet_need_no_block() {
+    assert_eq!(alone("global.u32"), "proved\t");
+    for meets in ["u32", "shared.u32"] {
+        let said = alone(meets);
+        assert!(said.starts_with("rejected") && said.contains("how many threads"), "{said}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Quotients that compilers round up or down by a comparison, and comparisons of them where facts are known.
+
+use rustc_hash::FxHashMap;
+
+use super::{Arena, Facts, Node, Op, Term};
+
+impl Arena {
+    /// `x / c`, rounded to zero, and one more where x is not negative and not a multiple: the quotient that rounds up. One
+    /// less where it is negative: the quotient that rounds down.
+    pub(super) fn rounded_up(&mut self, k: i64, list: &[(Term, i64)]) -> Option<Term> {
+        let more = |s: &Self, t: Term| matches!(s.node(t), Node::Op(Op::Both | Op::Not, _));
+        if !list.iter().any(|(t, _)| more(self, *t)) {
+            return None;
+        }
+        for (i, (t, m)) in list.iter().enumerate() {
+            let Node::Op(op @ (Op::Div | Op::DivZero), args) = self.node(*t).clone() else { continue };
+            let Some(c) = self.constant(args[1]).filter(|c| *c > 0) else { continue };
+            let Some(j) = list.iter().position(|(b, n)| n.abs() == m.abs() && more(self, *b)) else { continue };
+            let up = list[j].1 == *m;
+            if !up && op == Op::Div {
+                continue;
+            }
+            let back = self.scale(*t, -c);
+            let left = self.add(args[0], back);
+            let rem = self.rem(args[0], args[1]);
+            let mut written: Vec<Term> = [left, rem].map(|t| self.eq(t)).map(|t| self.not(t)).into();
+            if op == Op::DivZero {
+                let positive = self.ge(args[0]);
+                let sign = if up { positive } else { self.not(positive) };
+                let parts = std::mem::take(&mut written);
+                written.extend(parts.iter().flat_map(|p| [self.both(sign, *p), self.both(*p, sign)]));
+            }
+            if !written.contains(&list[j].0) {
+                continue;
+            }
+            let rest = list.iter().enumerate().filter(|(n, _)| *n != i && *n != j).map(|(_, p)| *p).collect();
+            let rest = self.sum(k, rest);
+            let x = if up { self.plus(args[0], c - 1) } else { args[0] };
+            let q = self.div(x, args[1]);
+            let q = self.scale(q, *m);
+            return Some(self.add(rest, q));
+        }
+        None
+    }
+
+    /// The value of a condition, if facts decide it: with the numbers that known conditions have in it, too.
+    pub fn decide_with_numbers(&mut self, t: Term, facts: &Facts) -> Option<bool> {
+        if let Some(v) = self.decide(t, facts) {
+            return Some(v);
+        }
+        let Node::Op(op @ (Op::Ge | Op::Eq), args) = self.node(t).clone() else { return None };
+        let mut numbers = FxHashMap::default();
+        for (c, v) in &facts.conditions {
+            numbers.insert(*c, self.int(i64::from(*v)));
+        }
+        // Sums that are known stand for 0.
+        let mut forms = vec![self.under(args[0], facts)];
+        for (parts, (low, high)) in &facts.bounds {
+            if low == high {
+                let known = self.sum(-low, parts.to_vec());
+                forms.push(self.add(args[0], known));
+                forms.push(self.sub(args[0], known));
+            }
+        }
+        forms.into_iter().find_map(|x| {
+            let x = self.replace(x, &numbers, &mut FxHashMap::default());
+            let t = self.op(op, &[x]);
+            self.decide(t, facts)
+        })
+    }
+}
