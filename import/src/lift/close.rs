@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::BlockId;
 use crate::ptx::{Error, Reg};
-use crate::symbolic::{Atom, Linear, NO_LOOP, Node as TermNode, Op, Term};
+use crate::symbolic::{Arena, Atom, Facts, Linear, NO_LOOP, Node as TermNode, Op, Term};
 
 use super::exits::{Exit, Left};
 use super::loops::Solved;
@@ -39,6 +39,40 @@ impl Walk<'_, '_> {
             },
             _ => None,
         }
+    }
+
+    /// Of a loop that goes on while a multiple of the iterations that are left is not 0: a term that is not negative in each
+    /// iteration, and positive where the loop goes on.
+    pub(super) fn iterations_left(&mut self, header: u32, stay: Term, entry: &Facts) -> Option<Term> {
+        let a = &mut self.s.arena;
+        let TermNode::Op(Op::Not, args) = a.node(stay).clone() else { return None };
+        let TermNode::Op(Op::Eq, args) = a.node(args[0]).clone() else { return None };
+        let Linear { constant, rest, by } = a.linear(args[0], header)?;
+        let sign = if by < 0 { 1 } else { -1 };
+        let first = a.sum(constant, rest.clone());
+        let first = a.scale(first, sign);
+        // What is beside a multiple of the step: a remainder leaves the same as its dividend.
+        let dividend = |a: &Arena, t: Term| match a.node(t) {
+            TermNode::Op(Op::Rem, args) if a.constant(args[1]).is_some_and(|d| d % by == 0) => args[0],
+            _ => t,
+        };
+        let (mut all, step) = (a.int(constant), a.int(by.abs()));
+        for (t, c) in rest {
+            let t = dividend(a, t);
+            let t = a.scale(t, c);
+            all = a.add(all, t);
+        }
+        let beside = a.rem(all, step);
+        // A multiple of the step that is more than a step below 0 is no start.
+        if a.constant(beside) != Some(0) || a.bounded(first, entry).0 <= -by.abs() {
+            return None;
+        }
+        // Without what is taken off for a remainder, it is no less.
+        let left = a.scale(args[0], sign);
+        let (k, parts) = a.parts(left);
+        let is_taken = |(t, c): (Term, i64)| c < 0 && matches!(a.node(t), TermNode::Op(Op::Rem, _));
+        let parts = parts.iter().copied().filter(|p| !is_taken(*p)).collect();
+        Some(a.sum(k, parts))
     }
 
     /// The number of iterations before a loop takes one of its exits.

@@ -135,9 +135,27 @@ impl Walk<'_, '_> {
         }
         let back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
         let solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
-        self.compare_carried(header as u32, &changed, (&entry_regs, &back))?;
         let stays: Vec<Term> = exits.iter().map(|e| e.stay).collect();
-        self.bound_counter(header as u32, &entry_regs, &solved, &stays);
+        let mut by_iteration = self.by_iteration(header as u32, &entry_regs, &solved);
+        by_iteration.values_mut().for_each(|t| *t = self.s.arena.under(*t, &entry_facts));
+        let stays = stays
+            .iter()
+            .map(|t| self.s.arena.replace(*t, &by_iteration, &mut FxHashMap::default()))
+            .collect::<Vec<_>>();
+        let mut goes_on = self.facts.clone();
+        let mut begins_with = entry_facts.clone();
+        for t in &stays {
+            self.s.arena.learn(*t, true, &mut goes_on);
+            if let Some(left) = self.iterations_left(header as u32, *t, &entry_facts) {
+                let (begins, more) = (self.s.arena.ge(left), self.s.arena.plus(left, -1));
+                let more = self.s.arena.ge(more);
+                self.s.arena.learn(begins, true, &mut begins_with);
+                self.s.arena.learn(more, true, &mut goes_on);
+            }
+        }
+        let (before, after) = ((entry_regs.as_slice(), &entry_facts), (back.as_slice(), &goes_on));
+        self.compare_carried(header as u32, &changed, (before, after), &by_iteration)?;
+        self.bound_counter(header as u32, &stays);
         if let Some(to) = self.computed(l, (&changed, &entry_regs, &back), (&exits, &solved), silent) {
             self.facts = entry_facts;
             self.lanes = lanes;
@@ -149,7 +167,7 @@ impl Walk<'_, '_> {
         for (r, v) in &solved.values {
             self.regs[*r as usize] = Some(v.clone());
         }
-        self.facts = entry_facts.clone();
+        self.facts = begins_with;
         self.lanes = lanes;
         self.wrote = begins;
         let (stop, nodes, mut exits) = self.iteration(l, false)?;
@@ -197,7 +215,22 @@ impl Walk<'_, '_> {
     }
 
     /// Bounds the counter of a loop with a trip count that has a bound.
-    fn bound_counter(&mut self, header: u32, entry: &[Option<Val>], solved: &Solved, stays: &[Term]) {
+    fn bound_counter(&mut self, header: u32, stays: &[Term]) {
+        let mut known = None;
+        for stay in stays {
+            // A count that is not negative wraps around nothing.
+            let most = self.stays(header, *stay).map(|q| self.s.arena.range(q));
+            let q = most.and_then(|(low, high)| (low >= 0 && high < MOST_BOUND || low == high).then_some(high));
+            known = known.into_iter().chain(q).min();
+        }
+        match known {
+            Some(q) => self.s.arena.bound_counter(header, Some(q.max(0))),
+            None => self.s.arena.bound_counter(header, None),
+        }
+    }
+
+    /// The values of registers at the start of an iteration as functions of its number, where they are known.
+    fn by_iteration(&mut self, header: u32, entry: &[Option<Val>], solved: &Solved) -> FxHashMap<Term, Term> {
         let mut with = FxHashMap::default();
         for (r, v) in &solved.values {
             let lanes = matches!(entry[*r as usize], Some(Val::Lanes(_)));
@@ -206,18 +239,7 @@ impl Walk<'_, '_> {
                 with.insert(x, v.at(l as usize));
             }
         }
-        let mut known = None;
-        for stay in stays {
-            let stay = self.s.arena.replace(*stay, &with, &mut FxHashMap::default());
-            // A count that is not negative wraps around nothing.
-            let most = self.stays(header, stay).map(|q| self.s.arena.range(q));
-            let q = most.and_then(|(low, high)| (low >= 0 && high < MOST_BOUND || low == high).then_some(high));
-            known = known.into_iter().chain(q).min();
-        }
-        match known {
-            Some(q) => self.s.arena.bound_counter(header, Some(q.max(0))),
-            None => self.s.arena.bound_counter(header, None),
-        }
+        with
     }
 
     /// Walks one iteration; a `dry` walk adds no nodes.

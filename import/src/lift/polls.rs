@@ -29,6 +29,9 @@ pub(super) struct Phase {
     line: u32,
 }
 
+/// The registers at the start of an iteration, and what is known there.
+type Left<'a> = (&'a [Option<Val>], &'a Facts);
+
 /// A register that a loop carries: its header, and the register.
 type Flag = (u32, Reg);
 
@@ -58,6 +61,8 @@ pub(super) struct Polls {
     carried: FxHashMap<Term, Flag>,
     /// Branches by carried results whose polls were compared.
     compared: BTreeSet<(Flag, usize, bool)>,
+    /// Those whose values too many registers hand on.
+    handed_on: BTreeSet<(Flag, usize)>,
 }
 
 impl Walk<'_, '_> {
@@ -130,6 +135,7 @@ impl Walk<'_, '_> {
     pub(super) fn forget_skipped(&mut self, header: u32) {
         self.s.polls.skipped.retain(|s| s.flag.0 != header);
         self.s.polls.compared.retain(|(f, ..)| f.0 != header);
+        self.s.polls.handed_on.retain(|(f, _)| f.0 != header);
     }
 
     /// An unknown value that stands for a carried result of a poll.
@@ -137,12 +143,14 @@ impl Walk<'_, '_> {
         self.s.polls.carried.insert(value, (header, reg));
     }
 
-    /// Compares the waits that carried results skip with the polls before the loop and in the previous iteration.
+    /// Compares the waits that carried results skip with the polls before the loop and in the previous iteration. Each of
+    /// the two comes with what is known there. `by_iteration` has the values of registers by the number of an iteration.
     pub(super) fn compare_carried(
         &mut self,
         header: u32,
         changed: &[Reg],
-        (entry, back): (&[Option<Val>], &[Option<Val>]),
+        (entry, back): (Left<'_>, Left<'_>),
+        by_iteration: &FxHashMap<Term, Term>,
     ) -> Result<(), Error> {
         let mut todo: Vec<Skipped> = Vec::new();
         self.s.polls.skipped.retain(|s| {
@@ -154,19 +162,21 @@ impl Walk<'_, '_> {
         if todo.is_empty() {
             return Ok(());
         }
-        let (first, next) = (self.values_of(header, changed, entry), self.values_of(header, changed, back));
+        let (first, next) = (self.values_of(header, changed, entry.0), self.values_of(header, changed, back.0));
+        let mut counted = by_iteration.clone();
+        counted.retain(|_, t| !self.opaque(*t));
         while let Some(s) = todo.pop() {
             self.s.polls.compared.insert((s.flag, s.at, s.when));
-            for (is_next, with, regs) in [(false, &first, entry), (true, &next, back)] {
+            for (is_next, with, (regs, facts)) in [(false, &first, entry), (true, &next, back)] {
                 let Some(Val::Uni(value)) = &regs[s.flag.1 as usize] else {
                     return self.unlike(s.at, s.wait, None);
                 };
+                let value = self.s.arena.replace(*value, &counted, &mut FxHashMap::default());
                 let mut memo = FxHashMap::default();
                 let mut at = |t: Term| self.s.arena.replace(t, with, &mut memo);
                 let wait = Phase { bar: at(s.wait.bar), parity: at(s.wait.parity), line: s.wait.line };
                 let mut from = Vec::new();
-                let facts = self.facts.clone();
-                if let Err(poll) = self.names(*value, (wait, s.at), s.when, &facts, &mut from)
+                if let Err(poll) = self.names(value, (wait, s.at), s.when, facts, &mut from)
                     && self.dry == 0
                 {
                     return self.unlike(s.at, wait, poll);
@@ -176,10 +186,14 @@ impl Walk<'_, '_> {
                     if flag.0 != header {
                         self.s.polls.skipped.push(new);
                     } else if (flag, when) != (s.flag, s.when) && is_next {
-                        if s.handed >= MOST_HANDED_ON {
+                        if s.handed < MOST_HANDED_ON {
+                            todo.push(new);
+                        } else if self.dry == 0 {
                             return self.unlike(s.at, wait, None);
+                        } else {
+                            // It may be no result of a poll.
+                            self.s.polls.handed_on.insert((s.flag, s.at));
                         }
-                        todo.push(new);
                     }
                 }
             }
@@ -214,6 +228,8 @@ impl Walk<'_, '_> {
         from: &mut Vec<(Flag, bool)>,
     ) -> Result<(), Option<Phase>> {
         match self.s.arena.node(value).clone() {
+            // Skipped, and nothing was polled.
+            TermNode::Const(k) if (k != 0) == when => Err(None),
             TermNode::Const(_) => Ok(()),
             TermNode::Atom(Atom::Carried(h, r, _)) => {
                 from.push(((h, r), when));
@@ -227,13 +243,25 @@ impl Walk<'_, '_> {
                     return if same { Ok(()) } else { Err(when.then_some(p)) };
                 }
                 let flag = self.s.polls.carried.get(&value);
-                let compared = flag.is_some_and(|f| self.s.polls.compared.contains(&(*f, at, when)));
+                let polls = &self.s.polls;
+                let compared = flag
+                    .is_some_and(|f| polls.compared.contains(&(*f, at, when)) && !polls.handed_on.contains(&(*f, at)));
                 if compared { Ok(()) } else { Err(None) }
             }
             TermNode::Op(Op::If, args) => self.names_either([args[0], args[1], args[2]], (wait, at), when, facts, from),
             TermNode::Op(Op::Not | Op::Eq, args) => self.names(args[0], (wait, at), !when, facts, from),
-            TermNode::Op(Op::Either | Op::Both, args) => {
-                args.iter().try_for_each(|x| self.names(*x, (wait, at), when, facts, from))
+            TermNode::Op(op @ (Op::Either | Op::Both), args) => {
+                // Where all parts are needed to skip the wait, a poll is needed, whatever else is.
+                let all = (op == Op::Both) == when;
+                let (mut left, mut polled) = (Vec::new(), false);
+                for x in args.iter().copied() {
+                    let neutral = self.s.arena.decide_with_numbers(x, facts) == Some(op == Op::Both);
+                    let is_polled = self.peekish(x) || self.flag(x).is_some();
+                    polled |= is_polled && !neutral;
+                    left.extend((!neutral).then_some((x, is_polled)));
+                }
+                left.retain(|(_, is_polled)| !(all && polled) || *is_polled);
+                left.into_iter().try_for_each(|(x, _)| self.names(x, (wait, at), when, facts, from))
             }
             // A multiple of a result, or what is left of 1.
             TermNode::Sum(k, parts) => match *parts {
@@ -266,7 +294,7 @@ impl Walk<'_, '_> {
         if polled {
             let not_zero = |t: Term| self.s.arena.constant(t).map(|k| k != 0);
             let when = match (not_zero(first), not_zero(second)) {
-                (Some(a), Some(b)) if a == b => return Ok(()),
+                (Some(a), Some(b)) if a == b => return self.names(first, (wait, at), when, facts, from),
                 (Some(true), _) | (_, Some(false)) => when,
                 (Some(false), _) | (_, Some(true)) => !when,
                 (None, None) => return Err(None),
@@ -275,7 +303,14 @@ impl Walk<'_, '_> {
         }
         for (x, holds) in [(first, true), (second, false)] {
             let mut known = facts.clone();
+            // A number stands for the outcome of the poll.
+            if polled && self.s.arena.constant(x).is_some() {
+                continue;
+            }
             if !polled {
+                if self.s.arena.decide_with_numbers(cond, facts) == Some(!holds) {
+                    continue;
+                }
                 self.s.arena.learn(cond, holds, &mut known);
             }
             self.names(x, (wait, at), when, &known, from)?;
@@ -343,14 +378,44 @@ impl Walk<'_, '_> {
         a == b || self.s.arena.decide(same, facts) == Some(true)
     }
 
+    /// When a condition skips a wait although no poll succeeded: where one of the conditions beside the polls says so. The
+    /// wait is skipped where the condition is `when`.
+    pub(super) fn skipped_anyway(&mut self, cond: Term, when: bool) -> Option<Term> {
+        let TermNode::Op(op, args) = self.s.arena.node(cond).clone() else { return None };
+        match op {
+            Op::Not => self.skipped_anyway(args[0], !when),
+            Op::Either | Op::Both if (op == Op::Either) == when => {
+                let mut anyway = None;
+                for x in args.iter().copied() {
+                    let here = match self.peekish(x) {
+                        true => self.skipped_anyway(x, when),
+                        false if when => Some(x),
+                        false => Some(self.s.arena.not(x)),
+                    };
+                    anyway = match (anyway, here) {
+                        (Some(a), Some(b)) => Some(self.s.arena.op(Op::Either, &[a, b])),
+                        (a, b) => a.or(b),
+                    };
+                }
+                anyway
+            }
+            _ => None,
+        }
+    }
+
     /// Compares a poll with the waits that it skips.
-    pub(super) fn compare(&mut self, at: usize, cond: Term, [start, middle, end]: [usize; 3]) -> Result<(), Error> {
+    pub(super) fn compare(
+        &mut self,
+        at: usize,
+        cond: Term,
+        [start, middle, end]: [usize; 3],
+        facts: &Facts,
+    ) -> Result<(), Error> {
         if self.dry > 0 {
             return Ok(());
         }
-        let facts = self.facts.clone();
         for wait in self.s.polls.waits.get(start..end).unwrap_or_default().to_vec() {
-            if let Err(poll) = self.names(cond, (wait, at), start == middle, &facts, &mut Vec::new()) {
+            if let Err(poll) = self.names(cond, (wait, at), start == middle, facts, &mut Vec::new()) {
                 return self.unlike(at, wait, poll);
             }
         }

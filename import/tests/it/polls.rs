@@ -2,7 +2,11 @@
 
 /// A ring of two slots: a warp stores, and another one loads. `poll` and `wait` are what the loads stand behind.
 fn verdict(ahead: &str, wait: &str, next: &str) -> String {
-    let text = format!(
+    crate::common::verdict_on(&text(ahead, wait, next))
+}
+
+fn text(ahead: &str, wait: &str, next: &str) -> String {
+    format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n\
          .reqntid 64\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<32>;\n\t.reg .b64 %rd<16>;\n\
          \t.shared .align 8 .b8 bar[32];\n\t.shared .align 16 .b8 buf[256];\n\tld.param.u32 %r10, [k_param_1];\n\
@@ -26,8 +30,7 @@ fn verdict(ahead: &str, wait: &str, next: &str) -> String {
          \tadd.s32 %r20, %r20, 1;\n\tsetp.eq.s32 %p5, %r20, 2;\n\tselp.b32 %r20, 0, %r20, %p5;\n\tselp.b32 %r15, 1, 0, %p5;\n\
          \txor.b32 %r21, %r21, %r15;\n\tadd.s32 %r7, %r7, 1;\n\tsetp.ge.s32 %p6, %r7, %r10;\n{next}\
          \tsetp.lt.s32 %p7, %r7, %r10;\n\t@%p7 bra $L5;\n$L9:\n\tret;\n}}\n"
-    );
-    crate::common::verdict_on(&text)
+    )
 }
 
 /// A poll with this address and parity.
@@ -89,4 +92,75 @@ fn a_poll_of_the_next_iteration_is_proved() {
         let faulty = verdict(&first, WAIT, &next(address, parity));
         assert!(is_unlike(&faulty), "{address} {parity}: {faulty}");
     }
+}
+
+/// The first iteration skips its wait: nothing was polled.
+#[test]
+fn a_wait_is_not_skipped_without_a_poll() {
+    let (right, never) = (next("%r18", "%r21"), "\tmov.pred %p8, -1;\n");
+    for faulty in [verdict(never, WAIT, &right), verdict("", &format!("{never}{WAIT}"), "")] {
+        assert!(!faulty.starts_with("proved"), "{faulty}");
+    }
+}
+
+/// The result before the loop is "complete" where there are fewer than `least` iterations, and nothing is polled.
+fn unless_short(least: u32) -> String {
+    let poll = poll("%r2", "0");
+    format!("\tsetp.lt.s32 %p10, %r10, {least};\n\tmov.pred %p8, -1;\n\t@%p10 bra $L10;\n{poll}$L10:\n")
+}
+
+/// A poll that is left out says that its barrier is complete. It may be left out where no iteration follows.
+#[test]
+fn a_poll_is_left_out_where_no_iteration_follows() {
+    // A second counter ends at 1 and tells the last iteration.
+    let down = |last: u32| {
+        let poll = poll("%r18", "%r21");
+        format!(
+            "\tshl.b32 %r17, %r20, 3;\n\tadd.s32 %r18, %r2, %r17;\n\tsetp.eq.s32 %p11, %r23, {last};\n\
+             \tadd.s32 %r23, %r23, -1;\n\tmov.pred %p8, -1;\n\t@%p11 bra $L8;\n{poll}$L8:\n"
+        )
+    };
+    let counted = |ahead: &str| format!("\tmov.b32 %r23, %r10;\n{ahead}");
+    assert_eq!(verdict(&counted(&unless_short(1)), WAIT, &down(1)), "proved\t");
+    for (ahead, next) in [(unless_short(1), down(2)), (unless_short(3), down(1))] {
+        let faulty = verdict(&counted(&ahead), WAIT, &next);
+        assert!(!faulty.starts_with("proved"), "{faulty}");
+    }
+}
+
+/// Fewer iterations than a number skip the wait although nothing was polled.
+#[test]
+fn a_condition_beside_a_poll_skips_the_wait() {
+    let short = |least: u32| {
+        let poll = poll("%r12", "%r21");
+        format!("\tsetp.lt.s32 %p10, %r10, {least};\n{poll}\tor.pred %p8, %p8, %p10;\n{WAIT}")
+    };
+    assert_eq!(verdict("", &short(1), ""), "proved\t");
+    let faulty = verdict("", &short(3), "");
+    assert!(faulty.starts_with("violated"), "{faulty}");
+    // A second condition that must hold for the wait to be skipped does no harm.
+    let both = short(3).replace("or.pred", "and.pred");
+    assert_eq!(verdict("", &both, ""), "proved\t");
+}
+
+/// One role computes its trip count as compilers round a signed quotient up, the other by a shift.
+#[test]
+fn a_signed_quotient_that_rounds_up_is_one_form() {
+    let load = "\tld.param.u32 %r10, [k_param_1];\n";
+    let signed = |sign: &str| {
+        format!(
+            "\tld.param.b32 %r24, [k_param_1];\n\tshr.s32 %r25, %r24, 31;\n\tshr.u32 %r26, %r25, 26;\n\
+             \tadd.s32 %r27, %r24, %r26;\n\tshr.s32 %r28, %r27, 6;\n\tand.b32 %r29, %r27, -64;\n\
+             \tsetp.ne.b32 %p12, %r24, %r29;\n\tsetp.{sign}.s32 %p13, %r24, -1;\n\tand.pred %p14, %p12, %p13;\n\
+             \tselp.b32 %r30, 1, 0, %p14;\n\tadd.s32 %r10, %r28, %r30;\n\
+             \tadd.s32 %r31, %r24, 63;\n\tshr.s32 %r31, %r31, 6;\n"
+        )
+    };
+    let text = text("", &WAIT.replace("\t@%p8 bra $L7;\n", ""), "");
+    let (head, last) = text.rsplit_once("%p7, %r7, %r10").expect("the end of the loop");
+    let with = |count: &str| crate::common::verdict_on(&format!("{head}%p7, %r7, %r31{last}").replace(load, count));
+    assert_eq!(with(&signed("gt")), "proved\t");
+    // One less where it is not negative and not a multiple.
+    let faulty = with(&signed("gt").replace("add.s32 %r10, %r28, %r30", "sub.s32 %r10, %r28, %r30"));
+    assert!(!faulty.starts_with("proved"), "{faulty}");
 }
