@@ -2,8 +2,8 @@
 //! fails are schedules of the kernel; in other schedules the same threads observe the same phase, as the poll names the
 //! phase of the wait (`polls.rs`).
 
-use crate::ptx::{Error, Inst};
-use crate::symbolic::{Node as TermNode, Op, Term};
+use crate::ptx::Error;
+use crate::symbolic::{Facts, Node as TermNode, Op, Term};
 
 use super::exits::Side;
 use super::walk::{Stop, Walk};
@@ -32,10 +32,19 @@ impl Walk<'_, '_> {
         self.peekish(cond)
     }
 
-    /// Takes the side that waits.
-    pub(super) fn peeked(&mut self, inst: &Inst, a: Side, b: Side) -> Result<Stop, Error> {
+    /// Takes the side that waits. Where a condition skips the wait without a poll, it is a branch: `anyway` has it, and
+    /// whether the first side skips the wait.
+    pub(super) fn peeked(
+        &mut self,
+        at: usize,
+        (a, b): (Side, Side),
+        anyway: Option<(Term, bool)>,
+        facts: Facts,
+    ) -> Result<Stop, Error> {
+        let inst = self.inst(at);
         let operations = |side: &Side| side.nodes.iter().filter(|n| !n.is_work()).count();
-        let (skip, wait) = if operations(&a) <= operations(&b) { (a, b) } else { (b, a) };
+        let first = anyway.map_or(operations(&a) <= operations(&b), |(_, first)| first);
+        let (skip, wait) = if first { (a, b) } else { (b, a) };
         if operations(&skip) > 0 || (self.dry == 0 && operations(&wait) == 0) || skip.end != wait.end {
             return Err(self.s.error(
                 inst,
@@ -44,6 +53,9 @@ impl Walk<'_, '_> {
             ));
         }
         self.s.assume(inst.line, "a wait behind a poll of its barrier is skipped only where the poll succeeded");
+        if let Some((t, _)) = anyway {
+            return self.meet(at, t, skip, wait, facts);
+        }
         self.nodes.extend(wait.nodes);
         (self.regs, self.facts, self.lanes) = (wait.regs, wait.facts, wait.lanes);
         Ok(wait.end)

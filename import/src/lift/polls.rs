@@ -378,17 +378,23 @@ impl Walk<'_, '_> {
         a == b || self.s.arena.decide(same, facts) == Some(true)
     }
 
-    /// When a condition skips a wait although no poll succeeded: where one of the conditions beside the polls says so. The
-    /// wait is skipped where the condition is `when`.
-    pub(super) fn skipped_anyway(&mut self, cond: Term, when: bool) -> Option<Term> {
+    /// When a branch skips its wait although no poll succeeded: where one of the conditions beside the polls says so. `start`
+    /// to `middle` are the waits of the side that is taken, `middle` to `end` those of the other side.
+    pub(super) fn skipped_anyway(&mut self, cond: Term, [start, middle, end]: [usize; 3]) -> Option<Term> {
+        let one_waits = (start == middle) != (middle == end);
+        if one_waits { self.beside_polls(cond, start == middle) } else { None }
+    }
+
+    /// Where a condition is `when` although no poll succeeded.
+    fn beside_polls(&mut self, cond: Term, when: bool) -> Option<Term> {
         let TermNode::Op(op, args) = self.s.arena.node(cond).clone() else { return None };
         match op {
-            Op::Not => self.skipped_anyway(args[0], !when),
+            Op::Not => self.beside_polls(args[0], !when),
             Op::Either | Op::Both if (op == Op::Either) == when => {
                 let mut anyway = None;
                 for x in args.iter().copied() {
                     let here = match self.peekish(x) {
-                        true => self.skipped_anyway(x, when),
+                        true => self.beside_polls(x, when),
                         false if when => Some(x),
                         false => Some(self.s.arena.not(x)),
                     };

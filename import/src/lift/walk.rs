@@ -370,16 +370,12 @@ impl<'a> Walk<'_, 'a> {
         (self.loading, self.open) = (left, open_after);
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
         if self.peeks(cond) {
-            let skips = waits[0] == waits[1];
-            let anyway = self.skipped_anyway(cond, skips);
+            let ways = [waits[0], waits[1], waits[2]];
+            let anyway = self.skipped_anyway(cond, ways);
             let mut known = self.facts.clone();
             anyway.iter().for_each(|t| self.s.arena.learn(*t, false, &mut known));
-            self.compare(at, cond, [waits[0], waits[1], waits[2]], &known)?;
-            return match anyway {
-                Some(t) if skips => self.meet(at, t, a, b, facts),
-                Some(t) => self.meet(at, t, b, a, facts),
-                None => self.peeked(inst, a, b),
-            };
+            self.compare(at, cond, ways, &known)?;
+            return self.peeked(at, (a, b), anyway.map(|t| (t, ways[0] == ways[1])), facts);
         }
         self.skips(at, cond, [waits[0], waits[1], waits[2]]);
         self.meet(at, cond, a, b, facts)

@@ -138,6 +138,11 @@ fn a_condition_beside_a_poll_skips_the_wait() {
     assert_eq!(verdict("", &short(1), ""), "proved\t");
     let faulty = verdict("", &short(3), "");
     assert!(faulty.starts_with("violated"), "{faulty}");
+    // Where the poll succeeds, the warp does what it would not do else.
+    let more = short(1)
+        .replace("@%p8 bra $L7;", "@!%p8 bra $L6;\n\tmbarrier.arrive.shared::cta.b64 %rd1, [%r12+16];\n\tbra $L7;");
+    let refused = verdict("", &more, "");
+    assert!(refused.starts_with("rejected"), "{refused}");
     // A second condition that must hold for the wait to be skipped does no harm.
     let both = short(3).replace("or.pred", "and.pred");
     assert_eq!(verdict("", &both, ""), "proved\t");
