@@ -24,55 +24,51 @@ impl Walk<'_, '_> {
 
     /// The same for a comparison of multiples of the iteration.
     fn stays_linear(&mut self, header: u32, stay: Term) -> Option<Term> {
-        let a = &mut self.s.arena;
-        match a.node(stay).clone() {
-            TermNode::Op(Op::Ge, args) => a.falls(args[0], header),
-            TermNode::Op(Op::Not, args) => match a.node(args[0]).clone() {
-                TermNode::Op(Op::Eq, args) => {
-                    let Linear { constant, rest, by: m } = a.linear(args[0], header)?;
-                    let x = a.sum(constant, rest);
-                    let x = if m < 0 { x } else { a.scale(x, -1) };
-                    let by = a.int(m.abs());
-                    Some(a.div(x, by))
-                }
-                _ => None,
-            },
-            _ => None,
+        if let TermNode::Op(Op::Ge, args) = self.s.arena.node(stay).clone() {
+            return self.s.arena.falls(args[0], header);
         }
+        let (first, step) = self.until_zero(header, stay)?;
+        let by = self.s.arena.int(step);
+        Some(self.s.arena.div(first, by))
     }
 
-    /// Of a loop that goes on while a multiple of the iterations that are left is not 0: a term that is not negative in each
-    /// iteration, and positive where the loop goes on.
-    pub(super) fn iterations_left(&mut self, header: u32, stay: Term, entry: &Facts) -> Option<Term> {
+    /// A loop that goes on while a number is not 0: the number in the first iteration, and what each iteration takes off.
+    fn until_zero(&mut self, header: u32, stay: Term) -> Option<(Term, i64)> {
         let a = &mut self.s.arena;
         let TermNode::Op(Op::Not, args) = a.node(stay).clone() else { return None };
         let TermNode::Op(Op::Eq, args) = a.node(args[0]).clone() else { return None };
         let Linear { constant, rest, by } = a.linear(args[0], header)?;
-        let sign = if by < 0 { 1 } else { -1 };
-        let first = a.sum(constant, rest.clone());
-        let first = a.scale(first, sign);
+        let first = a.sum(constant, rest);
+        Some((if by < 0 { first } else { a.scale(first, -1) }, by.abs()))
+    }
+
+    /// The number that such a loop counts down to 0. It is not negative in any iteration, and positive where the loop goes on.
+    pub(super) fn counted_down(&mut self, header: u32, stay: Term, entry: &Facts) -> Option<Term> {
+        let (first, step) = self.until_zero(header, stay)?;
+        let a = &mut self.s.arena;
         // What is beside a multiple of the step: a remainder leaves the same as its dividend.
+        let (k, parts) = a.parts(first);
         let dividend = |a: &Arena, t: Term| match a.node(t) {
-            TermNode::Op(Op::Rem, args) if a.constant(args[1]).is_some_and(|d| d % by == 0) => args[0],
+            TermNode::Op(Op::Rem, args) if a.constant(args[1]).is_some_and(|d| d % step == 0) => args[0],
             _ => t,
         };
-        let (mut all, step) = (a.int(constant), a.int(by.abs()));
-        for (t, c) in rest {
-            let t = dividend(a, t);
-            let t = a.scale(t, c);
-            all = a.add(all, t);
-        }
-        let beside = a.rem(all, step);
-        // A multiple of the step that is more than a step below 0 is no start.
-        if a.constant(beside) != Some(0) || a.bounded(first, entry).0 <= -by.abs() {
+        let by = a.int(step);
+        let all = parts.iter().map(|(t, c)| (dividend(a, *t), *c)).collect();
+        let all = a.flat_sum(k, all);
+        let beside = a.rem(all, by);
+        // A multiple of the step that is less than a step below 0 is not below 0.
+        if a.constant(beside) != Some(0) || a.bounded(first, entry).0 <= -step {
             return None;
         }
         // Without what is taken off for a remainder, it is no less.
-        let left = a.scale(args[0], sign);
-        let (k, parts) = a.parts(left);
-        let is_taken = |(t, c): (Term, i64)| c < 0 && matches!(a.node(t), TermNode::Op(Op::Rem, _));
-        let parts = parts.iter().copied().filter(|p| !is_taken(*p)).collect();
-        Some(a.sum(k, parts))
+        let is_taken = |a: &Arena, (t, c): (Term, i64)| {
+            c < 0 && matches!(a.node(t), TermNode::Op(Op::Rem, _)) && a.range(t).0 >= 0
+        };
+        let parts = parts.iter().copied().filter(|p| !is_taken(a, *p)).collect();
+        let first = a.sum(k, parts);
+        let i = a.atom(Atom::Counter(header));
+        let taken = a.scale(i, step);
+        Some(a.sub(first, taken))
     }
 
     /// The number of iterations before a loop takes one of its exits.

@@ -135,18 +135,15 @@ impl Walk<'_, '_> {
         }
         let back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
         let solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
-        let stays: Vec<Term> = exits.iter().map(|e| e.stay).collect();
         let mut by_iteration = self.by_iteration(header as u32, &entry_regs, &solved);
         by_iteration.values_mut().for_each(|t| *t = self.s.arena.under(*t, &entry_facts));
-        let stays = stays
-            .iter()
-            .map(|t| self.s.arena.replace(*t, &by_iteration, &mut FxHashMap::default()))
-            .collect::<Vec<_>>();
+        let mut memo = FxHashMap::default();
+        let stays: Vec<Term> = exits.iter().map(|e| self.s.arena.replace(e.stay, &by_iteration, &mut memo)).collect();
         let mut goes_on = self.facts.clone();
         let mut begins_with = entry_facts.clone();
         for t in &stays {
             self.s.arena.learn(*t, true, &mut goes_on);
-            if let Some(left) = self.iterations_left(header as u32, *t, &entry_facts) {
+            if let Some(left) = self.counted_down(header as u32, *t, &entry_facts) {
                 let (begins, more) = (self.s.arena.ge(left), self.s.arena.plus(left, -1));
                 let more = self.s.arena.ge(more);
                 self.s.arena.learn(begins, true, &mut begins_with);

@@ -378,11 +378,15 @@ impl Walk<'_, '_> {
         a == b || self.s.arena.decide(same, facts) == Some(true)
     }
 
-    /// When a branch skips its wait although no poll succeeded: where one of the conditions beside the polls says so. `start`
-    /// to `middle` are the waits of the side that is taken, `middle` to `end` those of the other side.
-    pub(super) fn skipped_anyway(&mut self, cond: Term, [start, middle, end]: [usize; 3]) -> Option<Term> {
-        let one_waits = (start == middle) != (middle == end);
-        if one_waits { self.beside_polls(cond, start == middle) } else { None }
+    /// When a branch skips its wait although no poll succeeded: where one of the conditions beside the polls says so. Comes
+    /// with whether the side that is taken skips the wait. `start` to `middle` are the waits of that side, `middle` to `end`
+    /// those of the other one.
+    pub(super) fn skipped_anyway(&mut self, cond: Term, [start, middle, end]: [usize; 3]) -> Option<(Term, bool)> {
+        let taken_skips = start == middle;
+        if taken_skips == (middle == end) {
+            return None;
+        }
+        self.beside_polls(cond, taken_skips).map(|t| (t, taken_skips))
     }
 
     /// Where a condition is `when` although no poll succeeded.

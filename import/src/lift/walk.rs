@@ -373,9 +373,9 @@ impl<'a> Walk<'_, 'a> {
             let ways = [waits[0], waits[1], waits[2]];
             let anyway = self.skipped_anyway(cond, ways);
             let mut known = self.facts.clone();
-            anyway.iter().for_each(|t| self.s.arena.learn(*t, false, &mut known));
+            anyway.iter().for_each(|(t, _)| self.s.arena.learn(*t, false, &mut known));
             self.compare(at, cond, ways, &known)?;
-            return self.peeked(at, (a, b), anyway.map(|t| (t, ways[0] == ways[1])), facts);
+            return self.peeked(at, (a, b), anyway, facts);
         }
         self.skips(at, cond, [waits[0], waits[1], waits[2]]);
         self.meet(at, cond, a, b, facts)

@@ -40,7 +40,7 @@ impl Arena {
     }
 
     /// A sum whose parts may be sums.
-    pub(super) fn flat_sum(&mut self, k: i64, parts: Vec<(Term, i64)>) -> Term {
+    pub fn flat_sum(&mut self, k: i64, parts: Vec<(Term, i64)>) -> Term {
         let mut all = self.int(k);
         for (t, c) in parts {
             let t = self.scale(t, c);

@@ -173,17 +173,14 @@ impl Emit<'_, '_, '_> {
         if lanes != 1 && e.is_work() {
             return self.effect(at, lanes, e, set);
         }
-        // Of a fence that orders nothing here, it does not matter which lanes execute it.
-        let by_any =
-            matches!(e, Effect::Arrive { .. } | Effect::Init(..) | Effect::Inval(_) | Effect::Fence(Fence::Cta));
-        // The stores of several lanes are one bulk group (`bulk_rows.rs`).
-        let of_group = |s: &Stream| matches!(s, Stream::Bulk | Stream::BulkRead);
-        let by_any = by_any
-            || match e {
-                Effect::BulkStore { .. } => true,
-                Effect::Commit(s) | Effect::WaitGroup(s, _) => of_group(s),
-                _ => false,
-            };
+        let by_any = match e {
+            // Of a fence that orders nothing here, it does not matter which lanes execute it.
+            Effect::Arrive { .. } | Effect::Init(..) | Effect::Inval(_) | Effect::Fence(Fence::Cta) => true,
+            // The stores of several lanes are one bulk group (`bulk_rows.rs`).
+            Effect::BulkStore { .. } => true,
+            Effect::Commit(s) | Effect::WaitGroup(s, _) => matches!(s, Stream::Bulk | Stream::BulkRead),
+            _ => false,
+        };
         let several = lanes > 1 && !by_any;
         if several {
             return Err(self.error(at, format!("{lanes} lanes of a warp do this, and not all"), "one lane, or all"));
