@@ -22,19 +22,18 @@ const LONGEST: i64 = 1 << 12;
 pub(super) fn count_waits(prog: &mut Program) {
     join_equal(prog);
     for pc in 0..prog.code.len() {
-        let Instr::Op { op: Op::MbarWait { bar, phase: Phase::Parity(parity) }, .. } = &prog.code[pc] else { continue };
-        let wait = Wait {
-            stage: bar.stage.clone(),
-            parity: parity.clone(),
-            slots: prog.mbars[bar.bar as usize].stages.into(),
-        };
-        if wait.slots > 1 {
-            count(prog, pc, &wait);
+        let Some(wait) = Wait::at(prog, pc).filter(|wait| wait.slots > 1) else { continue };
+        let (before, parity) = (wait.parity.clone(), modulo_two(&wait.parity));
+        let wait = Wait { parity, ..wait };
+        let counted = count(prog, pc, &wait);
+        if !counted && wait.parity != before && counts_rounds(&wait.stage, wait.slots as u32, &wait.parity) {
+            wait.put(prog, pc);
         }
     }
 }
 
 /// A wait for the parity of a phase of a slot.
+#[derive(Clone, PartialEq)]
 struct Wait {
     stage: Expr,
     parity: Expr,
@@ -42,6 +41,30 @@ struct Wait {
 }
 
 impl Wait {
+    /// The wait of an instruction.
+    fn at(prog: &Program, pc: usize) -> Option<Wait> {
+        let Instr::Op { op: Op::MbarWait { bar, phase: Phase::Parity(parity) }, .. } = &prog.code[pc] else {
+            return None;
+        };
+        let slots = prog.mbars[bar.bar as usize].stages.into();
+        Some(Wait { stage: bar.stage.clone(), parity: parity.clone(), slots })
+    }
+
+    /// The wait that names slot and parity by a counter.
+    fn by(&self, counter: Expr) -> Wait {
+        let stage = Expr::binary(Binary::Rem, counter.clone(), Expr::Const(self.slots));
+        let parity = Expr::binary(Binary::Div, counter, Expr::Const(self.slots));
+        Wait { stage, parity, slots: self.slots }
+    }
+
+    /// Replaces the wait of an instruction.
+    fn put(&self, prog: &mut Program, pc: usize) {
+        if let Instr::Op { op: Op::MbarWait { bar, phase: Phase::Parity(parity) }, .. } = &mut prog.code[pc] {
+            bar.stage = self.stage.clone();
+            *parity = self.parity.clone();
+        }
+    }
+
     /// The sum of a leaf and a constant of which slot and parity are remainder and quotient.
     fn counter(&self, leaf: &Expr) -> Option<Expr> {
         let cycle = 2 * self.slots;
@@ -95,8 +118,8 @@ impl Wait {
     }
 }
 
-/// Makes one wait name a counter, if there is one.
-fn count(prog: &mut Program, pc: usize, wait: &Wait) {
+/// Makes one wait name a counter, and other waits that read what only these waits read. Returns whether there is one.
+fn count(prog: &mut Program, pc: usize, wait: &Wait) -> bool {
     let mut vars: BTreeSet<VarId> = BTreeSet::new();
     let mut others = false;
     for e in [&wait.stage, &wait.parity] {
@@ -107,27 +130,38 @@ fn count(prog: &mut Program, pc: usize, wait: &Wait) {
         });
     }
     if others {
-        return;
+        return false;
     }
     let vars: Vec<VarId> = vars.into_iter().collect();
     let counted = counts_rounds(&wait.stage, wait.slots as u32, &wait.parity);
     let counter = match vars[..] {
-        [] => return,
-        [_] if counted => return,
-        [v] => wait.counter(&Expr::Var(v)).or_else(|| set_together(prog, pc, wait, &vars)),
-        _ => set_together(prog, pc, wait, &vars),
+        [] => return false,
+        [_] if counted => return false,
+        [v] => wait.counter(&Expr::Var(v)),
+        _ => None,
     };
-    let Some(counter) = counter else { return };
-    if let Instr::Op { op: Op::MbarWait { bar, phase: Phase::Parity(parity) }, .. } = &mut prog.code[pc] {
-        bar.stage = Expr::binary(Binary::Rem, counter.clone(), Expr::Const(wait.slots));
-        *parity = Expr::binary(Binary::Div, counter, Expr::Const(wait.slots));
-    }
+    let waits = match counter {
+        Some(_) => vec![pc],
+        None => alike(prog, wait),
+    };
+    let counter = counter.or_else(|| set_together(prog, &waits, wait, &vars));
+    let Some(counter) = counter else { return false };
+    waits.into_iter().for_each(|pc| wait.by(counter.clone()).put(prog, pc));
+    true
 }
 
-/// The counter of a wait whose variables are set together, to values that follow from one number, and read by this wait only.
-/// The first of them becomes the counter.
-fn set_together(prog: &mut Program, pc: usize, wait: &Wait, vars: &[VarId]) -> Option<Expr> {
-    for (_, i) in prog.code.iter().enumerate().filter(|(at, _)| *at != pc) {
+/// The waits for the same slot and parity, such as those of several CTAs.
+fn alike(prog: &Program, wait: &Wait) -> Vec<usize> {
+    let same = |pc: &usize| {
+        Wait::at(prog, *pc).is_some_and(|other| Wait { parity: modulo_two(&other.parity), ..other } == *wait)
+    };
+    (0..prog.code.len()).filter(same).collect()
+}
+
+/// The counter of waits whose variables are set together, to values that follow from one number, and read by these waits
+/// only. The first of them becomes the counter.
+fn set_together(prog: &mut Program, waits: &[usize], wait: &Wait, vars: &[VarId]) -> Option<Expr> {
+    for (_, i) in prog.code.iter().enumerate().filter(|(at, _)| !waits.contains(at)) {
         let mut reads = false;
         each(prog, i, &mut |_, e| vars.iter().for_each(|v| reads |= mentions(e, *v)));
         if reads || vars.iter().any(|v| gets(i) == Some(*v)) {
@@ -242,6 +276,29 @@ fn replaced(e: &Expr, v: VarId, by: &Expr) -> Expr {
     let mut e = e.clone();
     e.replace(&Expr::Var(v), by);
     e
+}
+
+/// An expression of the same parity: of a sum, odd multiples count once and even ones do not.
+fn modulo_two(e: &Expr) -> Expr {
+    let of = modulo_two;
+    match e {
+        Expr::Unary(Unary::Neg, x) => of(x),
+        Expr::Binary(Binary::Rem, p) if p.1 == Expr::Const(2) => of(&p.0),
+        Expr::Binary(Binary::BitAnd, p) if p.1 == Expr::Const(1) => of(&p.0),
+        Expr::Binary(Binary::Add | Binary::Sub, p) => match (of(&p.0), of(&p.1)) {
+            (Expr::Const(0), x) | (x, Expr::Const(0)) => x,
+            (x, y) => Expr::binary(Binary::Add, x, y),
+        },
+        Expr::Binary(Binary::Mul, p) => match (p.0.constant(), p.1.constant()) {
+            (Some(c), _) if c % 2 == 0 => Expr::Const(0),
+            (_, Some(c)) if c % 2 == 0 => Expr::Const(0),
+            (Some(_), None) => of(&p.1),
+            (None, Some(_)) => of(&p.0),
+            _ => e.clone(),
+        },
+        Expr::Const(c) => Expr::Const(c.rem_euclid(2)),
+        _ => e.clone(),
+    }
 }
 
 /// The value of an expression, from values of its leaves.

@@ -55,6 +55,7 @@ mod masks;
 mod merge;
 mod natural;
 mod nests;
+mod next_step;
 mod objects;
 mod one_form;
 mod optional;

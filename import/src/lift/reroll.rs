@@ -176,7 +176,8 @@ fn of_steps(
         .next
         .iter()
         .map(|(v, _)| {
-            let atom = s.arena.atom(Atom::Var(*v));
+            let of = step.copies.iter().find(|(copy, _)| copy == v).map_or(*v, |(_, of)| *of);
+            let atom = s.arena.atom(Atom::Var(of));
             (*v, start.get(&atom).copied().unwrap_or(atom))
         })
         .collect();

@@ -9,6 +9,7 @@ use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::effects_of::{map_effect, terms_of};
 use super::merge::{Merged, MergedKind};
+use super::next_step::{by_number, next_value};
 use super::reroll::{MOST_STEPS, MOST_TRIED};
 use super::shared::Shared;
 use super::symbols::quotients;
@@ -36,6 +37,8 @@ pub(super) struct Step {
     pub(super) terms: Vec<Vec<Term>>,
     /// Each variable's next value.
     pub(super) next: Vec<(u32, Term)>,
+    /// Variables of the steps that begin with the value of another one, which iterations do not set.
+    pub(super) copies: Vec<(u32, u32)>,
 }
 
 /// The expansion of nodes for one number of steps.
@@ -226,7 +229,7 @@ pub(super) fn expand<'t>(
 /// The body of a loop as one step, repeated. Of two halves of a step that do alike operations on other barriers, each is a
 /// step as well, so there may be several.
 pub(super) fn unrolled(s: &mut Shared<'_>, header: u32, body: &[Merged]) -> Vec<Step> {
-    let none = Step { header: u32::MAX, ops: Vec::new(), terms: Vec::new(), next: Vec::new() };
+    let none = Step { header: u32::MAX, ops: Vec::new(), terms: Vec::new(), next: Vec::new(), copies: Vec::new() };
     let mut run = Expansion::default();
     let zero = s.arena.int(0);
     if expand(s, body, &none, (zero, 0), &mut run, &mut Memo::default()).is_none() {
@@ -258,26 +261,14 @@ pub(super) fn single(s: &mut Shared<'_>, header: u32, run: &Expansion<'_>, u: us
     let mut next = Vec::new();
     for v in vars {
         let atom = s.arena.atom(Atom::Var(v));
-        if !run.values.contains_key(&atom) {
-            continue;
+        let set = set(s, run, v);
+        match next_value(s, run, each, v) {
+            // An iteration can leave a variable as it was, where its steps do not: slots that divide the steps.
+            Some(t) if !set && (t == atom || s.arena.mentions(t, |a| a != Atom::Var(v))) => continue,
+            Some(t) => next.push((v, t)),
+            None if set => return None,
+            None => {}
         }
-        let plain = run.items[..each].iter().enumerate().find_map(|(k, item)| {
-            item.terms.iter().enumerate().find_map(|(n, t)| {
-                let (offset, parts) = s.arena.parts(*t);
-                match *parts {
-                    [(x, by)] if x == atom => Some((k, n, offset, by)),
-                    _ => None,
-                }
-            })
-        });
-        let (k, n, offset, by) = plain?;
-        let (first, parts) = s.arena.parts(run.items[k + each].terms[n]);
-        let first = first - offset;
-        if first % by != 0 || parts.iter().any(|(_, c)| c % by != 0) {
-            return None;
-        }
-        let t = s.arena.sum(first / by, parts.iter().map(|(t, c)| (*t, c / by)).collect());
-        next.push((v, t));
     }
     let values: Values = next.iter().map(|(v, t)| (s.arena.atom(Atom::Var(*v)), *t)).collect();
     let others = |s: &Shared<'_>, t: Term| {
@@ -322,12 +313,36 @@ pub(super) fn single(s: &mut Shared<'_>, header: u32, run: &Expansion<'_>, u: us
         for _ in 0..u {
             t = s.arena.replace(t, &values, &mut FxHashMap::default());
         }
-        if !same(s, t, run.values[&atom]) {
+        if !same(s, t, run.values.get(&atom).copied().unwrap_or(atom)) {
             return None;
         }
     }
+    let unset: Vec<u32> = next.iter().map(|(v, _)| *v).filter(|v| !set(s, run, *v)).collect();
+    let copies: Vec<(u32, u32)> = unset.into_iter().map(|v| (copy_of(s, v), v)).collect();
+    let by: Values = copies.iter().map(|(w, v)| (s.arena.atom(Atom::Var(*v)), s.arena.atom(Atom::Var(*w)))).collect();
+    let mut memo = FxHashMap::default();
+    let mut renamed = |t: &mut Term| *t = s.arena.replace(*t, &by, &mut memo);
+    terms.iter_mut().flatten().for_each(&mut renamed);
+    next.iter_mut().for_each(|(_, t)| renamed(t));
+    for (v, _) in &mut next {
+        *v = copies.iter().find(|(_, of)| of == v).map_or(*v, |(w, _)| *w);
+    }
     let ops = run.items[..each].iter().zip(&terms).map(|(item, terms)| rebuilt(item.node, terms)).collect();
-    Some(Step { header, ops, terms, next })
+    Some(Step { header, ops, terms, next, copies })
+}
+
+/// Whether an iteration sets a variable.
+fn set(s: &mut Shared<'_>, run: &Expansion<'_>, v: u32) -> bool {
+    run.values.contains_key(&s.arena.atom(Atom::Var(v)))
+}
+
+/// A new variable for the values of another one.
+fn copy_of(s: &mut Shared<'_>, v: u32) -> u32 {
+    let copy = s.vars.len() as u32;
+    s.vars.push(format!("{}_{copy}", s.vars[v as usize]));
+    let bounds = s.arena.var_bounds(v);
+    s.arena.bound_var(copy, bounds);
+    copy
 }
 
 /// A node with other terms, in the order of [`terms_of`].
@@ -360,7 +375,7 @@ pub(super) fn of_steps(s: &mut Shared<'_>, i: Term, all: &[Term]) -> Option<Term
     for t in all {
         let alone = !s.arena.mentions(*t, |a| a != counter);
         if !alone || !s.arena.in_tables(*t, i, &mut prefix, &mut period) {
-            return None;
+            return by_number(s, i, all);
         }
     }
     let mut values = Vec::new();

@@ -30,6 +30,7 @@ mod pipelines;
 mod polls;
 mod producers;
 mod registers;
+mod rerolled;
 mod roles;
 mod rows;
 mod sass;

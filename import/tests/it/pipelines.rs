@@ -245,3 +245,33 @@ fn a_register_that_gets_its_first_value_again_is_constant() {
     let faulty = verdict(&ring("\txor.b32 %r8, %r8, 1;\n"));
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
+
+/// Behind a loop, a branch has set a slot and a parity that move on: to numbers, or to functions of the trip count. Two waits
+/// name both by one counter.
+#[test]
+fn several_waits_behind_a_loop_name_one_counter() {
+    let steps = |opposite: u32| {
+        let again = |label: &str| {
+            format!("${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r11], %r21;\n\t@!%p2 bra ${label};\n")
+        };
+        format!(
+            "\tmov.b32 %r20, 1;\n\tmov.b32 %r21, 1;\n\tmov.b32 %r14, 0;\n\tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $L9;\n\
+             $L2:\n{}\tadd.s32 %r14, %r14, 1;\n\tsetp.lt.s32 %p6, %r14, %r10;\n\t@%p6 bra $L2;\n\
+             \tadd.s32 %r20, %r7, 1;\n\txor.b32 %r21, %r8, {opposite};\n\
+             $L9:\n\tsetp.eq.s32 %p5, %r20, 3;\n\tselp.b32 %r9, 0, %r20, %p5;\n\tselp.b32 %r22, 1, 0, %p5;\n\
+             \txor.b32 %r21, %r21, %r22;\n\tshl.b32 %r9, %r9, 3;\n\tadd.s32 %r11, %r2, %r9;\n{}{}",
+            step("L3", SLOT, FLIP),
+            again("L4"),
+            again("L5")
+        )
+    };
+    let text = text(&steps(1));
+    let module = ptx::read(&text).expect("a module");
+    let lifted = lift::lift(&module, &module.entries[0], "k.ptx", &text, &lift::Launch::default()).expect("a program");
+    let program = warpline_import::text::kernel(&lifted);
+    assert_eq!(program.lines().filter(|l| l.contains("% 3)] parity (r20")).count(), 2, "{program}");
+    assert_eq!(verdict(&steps(1)), "proved\t");
+    // Both wait for a phase that no one arrives for.
+    let faulty = verdict(&steps(0));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}

@@ -324,27 +324,40 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
 
     /// Adds code of nodes for the warps `now`.
     pub(super) fn list(&mut self, list: &[Merged], now: Set) -> Result<(), Error> {
-        for n in list {
+        let mut next = 0;
+        while let Some(n) = list.get(next) {
             let at = n.at;
+            let rest = &list[next + 1..];
+            next += 1;
             match &n.kind {
                 MergedKind::Op(ops) => self.ops(at, ops, now)?,
                 MergedKind::If(c, a, b) => self.only(at, n.warps, now, &mut |e, set| e.branch(at, *c, a, b, set))?,
                 MergedKind::For(h, count, body) => {
                     self.only(at, n.warps, now, &mut |e, set| e.repeat(at, *h, *count, body, set))?
                 }
-                MergedKind::Set(v, t) => self.only(at, n.warps, now, &mut |e, _| {
-                    let name = e.s.vars[*v as usize].clone();
-                    let x = e.expr(at, *t)?;
-                    let var = e.names.var(*v, &name);
-                    e.put(at, Instr::Set(var, x));
-                    Ok(())
-                })?,
+                MergedKind::Set(..) => {
+                    // Sets of the same warps stand together: each agent makes all of them.
+                    let set = |m: &&Merged| matches!(m.kind, MergedKind::Set(..)) && m.warps == n.warps;
+                    let more = rest.iter().take_while(set).count();
+                    let all = &list[next - 1..next + more];
+                    next += more;
+                    self.only(at, n.warps, now, &mut |e, _| all.iter().try_for_each(|n| e.set(n)))?
+                }
                 MergedKind::End => self.only(at, n.warps, now, &mut |e, _| {
                     e.put(at, Instr::End);
                     Ok(())
                 })?,
             }
         }
+        Ok(())
+    }
+
+    fn set(&mut self, n: &Merged) -> Result<(), Error> {
+        let MergedKind::Set(v, t) = n.kind else { return Ok(()) };
+        let name = self.s.vars[v as usize].clone();
+        let x = self.expr(n.at, t)?;
+        let var = self.names.var(v, &name);
+        self.put(n.at, Instr::Set(var, x));
         Ok(())
     }
 

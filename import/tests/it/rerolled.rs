@@ -1,0 +1,124 @@
+//! Loops that a compiler unrolled, of which the variables and terms take some thought to follow from step to step.
+
+use warpline_import::{lift, ptx, text};
+
+use crate::common::verdict_on;
+
+/// A kernel of 64 threads that makes tiles of `%r10` steps each, with a ring of three barriers that all threads arrive at.
+/// Some steps an iteration, and those that are left in a loop of single ones. `%r14` is the number of steps before.
+fn kernel(first: &str, steps: u32, step: &dyn Fn(&str, u32) -> String, (count, between): (&str, &str)) -> String {
+    let several: String = (0..steps).map(|k| step(&format!("W{k}"), k)).collect();
+    let one = step("W", 0);
+    format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n\
+         .visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1, .param .u32 k_param_2)\n\
+         .reqntid 64\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<32>;\n\t.reg .b64 %rd<8>;\n\
+         \t.shared .align 8 .b8 bar[24];\n\tld.param.u32 %r29, [k_param_1];\n\tld.param.u64 %rd2, [k_param_0];\n\
+         \tld.param.u32 %r30, [k_param_2];\n\
+         \tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, bar;\n\tsetp.ne.s32 %p1, %r1, 0;\n\t@%p1 bra $L0;\n\
+         \tmbarrier.init.shared.b64 [%r2], 64;\n\tmbarrier.init.shared.b64 [%r2+8], 64;\n\
+         \tmbarrier.init.shared.b64 [%r2+16], 64;\n$L0:\n\tbar.sync 0;\n{first}\tmov.b32 %r15, 0;\n\
+         \tsetp.lt.s32 %p4, %r30, 1;\n\t@%p4 bra $END;\n\
+         $TILE:\n{count}\tadd.s32 %r10, %r10, 63;\n\tshr.s32 %r10, %r10, 6;\n\
+         \trem.u32 %r3, %r10, {steps};\n\tsub.s32 %r4, %r10, %r3;\n\
+         \tsetp.lt.s32 %p4, %r10, 1;\n\t@%p4 bra $NEXT;\n\tmov.b32 %r14, 0;\n\
+         \tsetp.lt.s32 %p5, %r10, {steps};\n\t@%p5 bra $REST;\n\
+         $STEPS:\n{several}\tadd.s32 %r14, %r14, {steps};\n\tsetp.lt.s32 %p6, %r14, %r4;\n\t@%p6 bra $STEPS;\n\
+         $REST:\n\tsetp.eq.s32 %p7, %r3, 0;\n\t@%p7 bra $NEXT;\n\tmov.b32 %r18, 0;\n\
+         $ONE:\n{one}\tadd.s32 %r14, %r14, 1;\n\tadd.s32 %r18, %r18, 1;\n\tsetp.lt.s32 %p6, %r18, %r3;\n\t@%p6 bra $ONE;\n\
+         $NEXT:\n{between}\tadd.s32 %r15, %r15, 1;\n\tsetp.lt.s32 %p8, %r15, %r30;\n\t@%p8 bra $TILE;\n\
+         $END:\n\tret;\n}}\n"
+    )
+}
+
+/// An arrival at the barrier in `%r11` and a wait for the parity in a register.
+fn meet(label: &str, parity: &str) -> String {
+    format!(
+        "\tmbarrier.arrive.shared.b64 %rd1, [%r11];\n\
+         ${label}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r11], {parity};\n\t@!%p2 bra ${label};\n"
+    )
+}
+
+/// Checks that a text has one loop of single steps in each tile, whose waits name slot and parity by one number, and that
+/// it gets this verdict.
+fn is_one_loop(source: &str, verdict: &str) {
+    let module = ptx::read(source).expect("a module");
+    let lifted = lift::lift(&module, &module.entries[0], "k.ptx", source, &lift::Launch::default()).expect("a program");
+    let program = text::kernel(&lifted);
+    assert_eq!(program.lines().filter(|l| l.trim_start().starts_with("for ")).count(), 2, "{program}");
+    let waits: Vec<&str> = program.lines().filter(|l| l.contains("wait ")).collect();
+    assert_eq!(waits.len(), 1, "{program}");
+    // The counter, and the counter plus rounds.
+    let wait = waits[0].split("//").next().unwrap_or_default().trim();
+    let counter = wait.split_once('[').and_then(|(_, s)| s.split_once(" % 3)]")).map_or("", |(c, _)| &c[1..]);
+    assert!(!counter.is_empty() && wait.contains(&format!("({counter} / 3)")), "{wait}");
+    let found = verdict_on(source);
+    assert!(found.starts_with(verdict), "{found}");
+}
+
+/// The size of a tile in `%r10`: one size, or one that each tile loads.
+const SIZE: &str = "\tmov.b32 %r10, %r29;\n";
+const LOADED: &str = "\tld.global.b32 %r10, [%rd2];\n\tadd.s64 %rd2, %rd2, 4;\n";
+
+/// The next slot in `%r7`, with 1 in `%r13` where it is the first one again.
+const NEXT: &str = "\tadd.s32 %r12, %r7, 1;\n\tsetp.eq.s32 %p3, %r12, 3;\n\tselp.b32 %r7, 0, %r12, %p3;\n\
+                    \tselp.b32 %r13, 1, 0, %p3;\n";
+const ADDRESS: &str = "\tshl.b32 %r9, %r7, 3;\n\tadd.s32 %r11, %r2, %r9;\n";
+
+/// Three steps leave the slot as it was, so an iteration does not set it: only the phase.
+#[test]
+fn steps_move_on_a_slot_that_their_iteration_leaves() {
+    let first = "\tmov.b32 %r7, 0;\n\tmov.b32 %r8, 0;\n";
+    let tiles = |last: &'static str| {
+        let step = move |label: &str, k: u32| {
+            let flip = if k == 2 { last } else { "\txor.b32 %r8, %r8, %r13;\n" };
+            format!("{ADDRESS}{}{NEXT}{flip}", meet(label, "%r8"))
+        };
+        kernel(first, 3, &step, (SIZE, ""))
+    };
+    is_one_loop(&tiles("\txor.b32 %r8, %r8, %r13;\n"), "proved");
+    // The phase does not flip behind the third step.
+    let faulty = verdict_on(&tiles(""));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// Waits read the opposite of the phase alone.
+#[test]
+fn the_opposite_of_a_phase_shows_the_next_one() {
+    let first = "\tmov.b32 %r7, 0;\n\tmov.b32 %r8, 1;\n";
+    let tiles = |opposite: u32| {
+        let step = move |label: &str, _: u32| {
+            let flip = "\txor.b32 %r8, %r8, %r13;\n";
+            format!("{ADDRESS}\txor.b32 %r16, %r8, {opposite};\n{}{NEXT}{flip}", meet(label, "%r16"))
+        };
+        kernel(first, 3, &step, (SIZE, ""))
+    };
+    is_one_loop(&tiles(1), "proved");
+    // Each wait is for the phase after its own.
+    let faulty = verdict_on(&tiles(0));
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
+/// Slot and parity are computed from the number of the step and the steps of the tiles before, the parity as a difference.
+#[test]
+fn steps_are_numbered_from_a_number_that_tiles_move_on() {
+    let first = "\tmov.b32 %r7, 0;\n";
+    let tiles = |late: u32, between: &str| {
+        let step = move |label: &str, k: u32| {
+            format!(
+                "\tadd.s32 %r16, %r14, %r7;\n\tadd.s32 %r16, %r16, {k};\n\trem.u32 %r9, %r16, 3;\n\tshl.b32 %r9, %r9, 3;\n\
+                 \tadd.s32 %r11, %r2, %r9;\n\tdiv.u32 %r17, %r16, 3;\n\tsub.s32 %r17, {late}, %r17;\n\
+                 \tand.b32 %r17, %r17, 1;\n{}",
+                meet(label, "%r17")
+            )
+        };
+        kernel(first, 4, &step, (LOADED, between))
+    };
+    let more = "\tadd.s32 %r7, %r7, %r10;\n";
+    // Sizes are checked as if all tiles had the same.
+    is_one_loop(&tiles(0, more), "bounded");
+    for faulty in [tiles(1, more), tiles(0, "")] {
+        let faulty = verdict_on(&faulty);
+        assert!(faulty.starts_with("violated"), "{faulty}");
+    }
+}
