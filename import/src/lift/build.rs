@@ -252,6 +252,9 @@ pub(super) fn program(
     if s.arena.divides_unsigned {
         s.assume(entry.line, "a number that an unsigned instruction divides is not negative");
     }
+    if s.arena.compares_unsigned {
+        s.assume(entry.line, "sizes that set trip counts are not negative");
+    }
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
     let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(original(*t)))).collect();
     let mut related = super::related::related(&mut s.arena, &names, &stands_for);

@@ -368,6 +368,11 @@ pub(super) fn unless_overflow(a: &Arena, i: &Inst, p: Term, q: Term) -> Option<b
     is(&["eq", "gt", "ge", "hi", "hs"]).then_some(false)
 }
 
+/// Whether a term reads nothing but arguments and counters.
+fn of_sizes(a: &Arena, t: Term) -> bool {
+    !a.mentions(t, |x| !matches!(x, Atom::Param(..) | Atom::Symbol(_) | Atom::Counter(_))) && !a.reads_memory(t)
+}
+
 /// A comparison of `setp`.
 pub(super) fn compare(a: &mut Arena, i: &Inst, p: Term, q: Term) -> Option<Term> {
     let ty = type_of(i);
@@ -407,6 +412,11 @@ pub(super) fn compare(a: &mut Arena, i: &Inst, p: Term, q: Term) -> Option<Term>
         match how.as_str() {
             "lt" | "lo" | "le" | "ls" if pl < 0 && ql >= 0 => {
                 let at_least = a.ge(p);
+                // With a number from `-c` to -1 in the place of the largest numbers: `x - 1 < -127` of a size `x` is `x > 0`.
+                if ty.0 == 32 && ((1 << 32) - FAR_END..1 << 32).contains(&ql) && of_sizes(a, p) {
+                    a.compares_unsigned |= pl <= ql - (1 << 32);
+                    return Some(at_least);
+                }
                 t = a.both(at_least, t);
             }
             "gt" | "hi" | "ge" | "hs" if pl < 0 && ql >= 0 => {

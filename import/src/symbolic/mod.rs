@@ -171,6 +171,8 @@ pub struct Arena {
     noted: FxHashMap<Term, Option<Rc<[i64]>>>,
     /// Whether an unsigned division of a number without bounds was taken to be one of a number that is not negative.
     pub divides_unsigned: bool,
+    /// Whether a size that an unsigned instruction compares was taken to be not negative.
+    pub compares_unsigned: bool,
     /// Addresses that stand for functions whose value is 0 or 1 ([`Op::Load`]).
     pub predicates: std::collections::BTreeSet<i64>,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
@@ -421,11 +423,6 @@ impl Arena {
     /// Calls `f` on each atom of a term, once.
     pub fn each_atom(&self, t: Term, f: &mut impl FnMut(Atom)) {
         self.atoms[t as usize].iter().for_each(|a| f(*a));
-    }
-
-    /// Whether a term contains an atom for which `f` is true.
-    pub fn mentions(&self, t: Term, f: impl Fn(Atom) -> bool) -> bool {
-        self.atoms[t as usize].iter().any(|a| f(*a))
     }
 
     /// A term in which other terms replace atoms.

@@ -20,6 +20,11 @@ pub struct Linear {
 }
 
 impl Arena {
+    /// Whether a term contains an atom for which `f` is true.
+    pub fn mentions(&self, t: Term, f: impl Fn(Atom) -> bool) -> bool {
+        self.atoms[t as usize].iter().any(|a| f(*a))
+    }
+
     /// Whether a term reads a word of memory.
     pub fn reads_memory(&self, t: Term) -> bool {
         match self.node(t) {

@@ -39,12 +39,17 @@ fn meet(label: &str, parity: &str) -> String {
     )
 }
 
+/// The program of a text, for reading.
+fn program(source: &str) -> String {
+    let module = ptx::read(source).expect("a module");
+    let lifted = lift::lift(&module, &module.entries[0], "k.ptx", source, &lift::Launch::default()).expect("a program");
+    text::kernel(&lifted)
+}
+
 /// Checks that a text has one loop of single steps in each tile, whose waits name slot and parity by one number, and that
 /// it gets this verdict.
 fn is_one_loop(source: &str, verdict: &str) {
-    let module = ptx::read(source).expect("a module");
-    let lifted = lift::lift(&module, &module.entries[0], "k.ptx", source, &lift::Launch::default()).expect("a program");
-    let program = text::kernel(&lifted);
+    let program = program(source);
     assert_eq!(program.lines().filter(|l| l.trim_start().starts_with("for ")).count(), 2, "{program}");
     let waits: Vec<&str> = program.lines().filter(|l| l.contains("wait ")).collect();
     assert_eq!(waits.len(), 1, "{program}");
@@ -121,4 +126,35 @@ fn steps_are_numbered_from_a_number_that_tiles_move_on() {
         let faulty = verdict_on(&faulty);
         assert!(faulty.starts_with("violated"), "{faulty}");
     }
+}
+
+/// A loader's first steps, at most two, and those that are left. The compiler counts the first ones by whether there is
+/// one: `size - 1 < -127`, without a sign.
+#[test]
+fn a_size_that_is_compared_without_a_sign_sets_a_trip_count() {
+    let step = |label: &str| format!("{ADDRESS}{}{NEXT}\txor.b32 %r8, %r8, %r13;\n", meet(label, "%r8"));
+    let source = |last: &str| {
+        let one = format!(
+            "\tadd.s32 %r10, %r29, 63;\n\tshr.s32 %r20, %r10, 31;\n\tshr.u32 %r20, %r20, 26;\n\tadd.s32 %r20, %r10, %r20;\n\
+             \tshr.s32 %r21, %r20, 6;\n\tmin.u32 %r22, %r21, 2;\n\tadd.s32 %r23, %r29, -1;\n\
+             \tsetp.lt.u32 %p9, %r23, -127;\n\tselp.b32 %r24, -1, 0, %p9;\n\tadd.s32 %r25, %r22, %r24;\n\
+             \tneg.s32 %r26, %r25;\n\tadd.s32 %r27, %r29, 126;\n\tsetp.lt.u32 %p10, %r27, 127;\n\t@%p10 bra $FEW;\n\
+             $FIRST:\n{}\tadd.s32 %r26, %r26, 1;\n\tsetp.ne.b32 %p11, %r26, 1;\n\t@%p11 bra $FIRST;\n\
+             $FEW:\n\tsub.s32 %r28, %r21, %r22;\n\tsetp.lt.s32 %p12, %r28, 1;\n\t@%p12 bra $END;\n\
+             $LAST:\n{}\tadd.s32 %r28, %r28, -1;\n\tsetp.ne.b32 %p13, %r28, 0;\n\t@%p13 bra $LAST;\n",
+            step("F"),
+            step("L").replace("xor.b32 %r8, %r8, %r13", last)
+        );
+        let text = kernel("\tmov.b32 %r7, 0;\n\tmov.b32 %r8, 0;\n", 3, &|_, _| String::new(), (SIZE, ""));
+        let (before, behind) = (text.find("$TILE:").expect("tiles"), text.find("$END:").expect("an end"));
+        format!("{}{one}{}", &text[..before], &text[behind..])
+    };
+    let good = source("xor.b32 %r8, %r8, %r13");
+    // No condition tells sizes apart that are near the largest number.
+    let program = program(&good);
+    assert!(!program.contains("4294967"), "{program}");
+    assert_eq!(verdict_on(&good), "proved\t");
+    // The phase does not flip in the last steps.
+    let faulty = verdict_on(&source("mov.b32 %r8, %r8"));
+    assert!(faulty.starts_with("violated"), "{faulty}");
 }
