@@ -251,10 +251,12 @@ impl Walk<'_, '_> {
         self.dry += dry as u32;
         let mut stops = vec![header];
         let body = &flow.loops[l].body;
-        stops.extend(
-            (0..flow.blocks.len())
-                .filter(|b| !body[*b] && flow.blocks.iter().enumerate().any(|(x, k)| body[x] && k.next.contains(b))),
-        );
+        let inside = flow.blocks.iter().zip(body).filter(|(_, inside)| **inside);
+        let next = inside.flat_map(|(block, _)| block.next.iter().copied());
+        let mut left: Vec<BlockId> = next.filter(|b| body.get(*b) == Some(&false)).collect();
+        left.sort_unstable();
+        left.dedup();
+        stops.extend(left);
         let end = self.run(header, &stops);
         self.dry -= dry as u32;
         let frame = self.frames.pop();

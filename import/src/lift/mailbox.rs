@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::flow::Block;
+use crate::flow::{Block, Flow};
 use crate::ptx::{Arg, Error, Inst};
 
 use crate::symbolic::{Arena, Atom, Term};
@@ -71,6 +71,8 @@ pub(super) struct Mail {
     stored: BTreeSet<(Warp, usize)>,
     /// Values of words are not looked up: something else is written to their bytes.
     without_words: bool,
+    /// For each loop, the loads that hand out work in it.
+    handed: std::cell::OnceCell<Vec<Vec<usize>>>,
 }
 
 impl Mail {
@@ -283,7 +285,7 @@ impl Walk<'_, '_> {
     pub(super) fn mail(&mut self, i: &Inst, from: &Val) -> Result<Option<(i64, Vec<Run>)>, Error> {
         let bytes = bytes_of(i);
         let flow = self.s.flow;
-        if !(0..flow.loops.len()).any(|l| self.handed(l).any(|x| std::ptr::eq(x, i))) {
+        if !(0..flow.loops.len()).any(|l| self.handed(l).iter().any(|at| std::ptr::eq(self.inst(*at), i))) {
             return Ok(None);
         }
         let address = from.uniform(self.lanes).and_then(|t| self.s.arena.constant(t));
@@ -352,28 +354,36 @@ impl Walk<'_, '_> {
 
     /// Whether a loop hands out work, so that each iteration has its own way.
     pub(super) fn dispatches(&self, l: usize) -> bool {
-        self.handed(l).next().is_some()
+        !self.handed(l).is_empty()
     }
 
-    /// Loads of a byte behind a barrier, in one block of a loop, where branches of the loop depend on the byte.
-    fn handed(&self, l: usize) -> impl Iterator<Item = &Inst> {
-        let (flow, code) = (self.s.flow, &self.s.entry.code);
-        let blocks = move || flow.loops[l].body.iter().zip(&flow.blocks).filter(|(inside, _)| **inside).map(|(_, b)| b);
-        let decides = move |byte: &Arg| {
-            blocks().any(|b| {
-                let branch = &code[b.end - 1];
-                let here = &code[b.first..b.end];
-                let compared = |i: &Inst| i.op == "setp" && i.args[1..].contains(byte) && guards(branch, i.arg(0));
-                branch.op == "brx" && branch.arg(0) == byte || here.iter().any(compared)
-            })
-        };
-        let loads = move |b: &Block| {
-            let here = &code[b.first..b.end];
-            let barrier = here.iter().position(|i| matches!(i.op.as_str(), "bar" | "barrier") && !i.has("warp"));
-            here[barrier.unwrap_or(here.len())..].iter().filter(|i| i.op == "ld" && i.has("shared") && bytes_of(i) == 1)
-        };
-        blocks().flat_map(loads).filter(move |i| decides(i.arg(0)))
+    /// Loads of a byte behind a barrier, in one block of a loop, where branches of the loop depend on the byte. They follow
+    /// from the text alone, and are asked for at each loop.
+    fn handed(&self, l: usize) -> &[usize] {
+        let of = |l: usize| loads_that_decide(self.s.flow, &self.s.entry.code, l);
+        let all = self.s.mail.handed.get_or_init(|| (0..self.s.flow.loops.len()).map(of).collect());
+        &all[l]
     }
+}
+
+/// The loads of [`Walk::handed`] in one loop.
+fn loads_that_decide(flow: &Flow, code: &[Inst], l: usize) -> Vec<usize> {
+    let blocks = || flow.loops[l].body.iter().zip(&flow.blocks).filter(|(inside, _)| **inside).map(|(_, b)| b);
+    let decides = |byte: &Arg| {
+        blocks().any(|b| {
+            let branch = &code[b.end - 1];
+            let here = &code[b.first..b.end];
+            let compared = |i: &Inst| i.op == "setp" && i.args[1..].contains(byte) && guards(branch, i.arg(0));
+            branch.op == "brx" && branch.arg(0) == byte || here.iter().any(compared)
+        })
+    };
+    let loads = |b: &Block| {
+        let here = &code[b.first..b.end];
+        let barrier = here.iter().position(|i| matches!(i.op.as_str(), "bar" | "barrier") && !i.has("warp"));
+        let behind = b.first + barrier.unwrap_or(here.len())..b.end;
+        behind.filter(|at| code[*at].op == "ld" && code[*at].has("shared") && bytes_of(&code[*at]) == 1)
+    };
+    blocks().flat_map(loads).filter(|at| decides(code[*at].arg(0))).collect()
 }
 
 fn guards(branch: &Inst, predicate: &Arg) -> bool {
