@@ -360,6 +360,13 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
 
 /// The verdict on a kernel; the subject keeps the program of this verdict.
 fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
+    if let Some(mut numbered) = subject.imported.as_mut().and_then(|i| i.numbered.take()) {
+        let v = verdict(&mut numbered, options);
+        if v.outcome == Outcome::Proved {
+            *subject = *numbered;
+            return v;
+        }
+    }
     let verdict = decide(subject, options.verifier());
     let verdict = without_impossible_fault(subject, verdict, options.limits());
     let verdict = with_iterations(subject, verdict, options.limits());

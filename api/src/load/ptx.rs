@@ -39,6 +39,8 @@ pub struct Imported {
     pub conditions: Vec<String>,
     /// Names of the symbols of which `variants` has every value.
     pub every_value: Vec<String>,
+    /// The kernel in which what differs by iteration may be anything in each. A proof of it is one of the kernel.
+    pub numbered: Option<Box<Subject>>,
     /// Whether the program has the values of a launch, so that it can be timed.
     pub launched: bool,
     /// Whether the launch gives no array, so that a run does not know what its accesses to global memory read.
@@ -58,6 +60,7 @@ impl Imported {
             variants,
             conditions,
             every_value,
+            numbered: None,
             launched: true,
             arrays_unknown,
         }
@@ -252,7 +255,16 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     }
     let CompiledKernel { mut lifted, sources, .. } = kernel;
     let values: Vec<(&str, i64)> = set.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-    lifted.program = lifted.program.with(&values).unwrap_or(lifted.program);
+    let numbered = lifted.numbered.take().filter(|_| values.is_empty());
+    let numbered = numbered.map(|l| Box::new(subject_of(*l, &[], (name, model.clone()), sources.clone())));
+    let mut subject = subject_of(lifted, &values, (name, model), sources);
+    subject.imported.iter_mut().for_each(|i| i.numbered = numbered.clone());
+    Ok(subject)
+}
+
+/// A compiled kernel to be verified, with other values of some symbols.
+fn subject_of(mut lifted: Lifted, values: &[(&str, i64)], (name, model): (&str, Machine), sources: Sources) -> Subject {
+    lifted.program = lifted.program.with(values).unwrap_or(lifted.program);
     let values: Values = lifted.program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
     let fidelity = Fidelity::usual(&model);
     let variants: Vec<Arc<Program>> = lifted.variants().into_iter().map(Arc::new).collect();
@@ -270,11 +282,12 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         variants,
         conditions,
         every_value,
+        numbered: None,
         launched: false,
         arrays_unknown: false,
     };
     let loaded = Subject::new(name, lifted.program.bind(), model, sources);
-    Ok(Subject { symbolic: OnceLock::from(symbolic), imported: Some(imported), fidelity, values, ..loaded })
+    Subject { symbolic: OnceLock::from(symbolic), imported: Some(imported), fidelity, values, ..loaded }
 }
 
 /// The request with settings such as `arg5` as values of parameters, so that a sweep can vary them.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::ir::{Grid, MbarDecl, NamedDecl, Program, Role, Symbol, Waits};
+use warpline_sim::ir::{Expr, Grid, MbarDecl, NamedDecl, Program, Role, Symbol, Tape, Waits};
 
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module};
@@ -29,7 +29,7 @@ use super::sizes::{Sizes, loads, stores};
 use super::symbols::trip_symbols;
 use super::tree::Effect;
 use super::unread::without_unread;
-use super::ways::{Way, lift_case};
+use super::ways::{Compared, Way, lift_case};
 use super::{Free, Launch, Lifted};
 
 /// The register object of the program that loads write.
@@ -90,6 +90,8 @@ pub(super) fn lift_cases(
     first.related = first.related.or_else(|| cases.iter().find_map(|l| l.related.clone()));
     first.partial = first.partial.or_else(|| cases.iter().find_map(|l| l.partial.clone()));
     first.unproved = first.unproved.or_else(|| cases.iter().find_map(|l| l.unproved.clone()));
+    // The cases of a launch have no common program.
+    first.numbered = first.numbered.filter(|_| cases.is_empty());
     first.others = cases;
     Ok(first)
 }
@@ -128,10 +130,18 @@ pub(super) fn program(
     let tree = super::skipped::without_skipped(&mut s, tree, way.skips);
     let tree = if launch.timed { tree } else { super::nests::collapsed(&mut s, tree) };
     let (tree, by_data) = always(tree, way.accesses, &mut |c| !s.arena.reads_memory(c));
+    let (tree, outcomes) = match way.compared {
+        Compared::InEach => {
+            let none = at_inst(&s, 0, "nothing is numbered by iteration".to_string(), "a condition of an iteration");
+            let (tree, outcomes) = super::by_iteration::numbered(&mut s, tree).ok_or(none)?;
+            (tree, Some(outcomes))
+        }
+        _ => (tree, None),
+    };
     let assumed = s.assumed.clone();
     let (tree, cut, uniform) = match super::data::cut(&mut s, tree.clone(), everyone) {
         Ok((tree, cut)) => (tree, cut, None),
-        Err(e) if launch.timed => return Err(e),
+        Err(e) if launch.timed || outcomes.is_some() => return Err(e),
         Err(e) => {
             s.assumed = assumed;
             let tree = super::uniform::uniform(&mut s, tree, e.line);
@@ -140,14 +150,16 @@ pub(super) fn program(
             (tree, cut, Some(line))
         }
     };
-    let mut names = Names::default();
+    let mut names = Names { outcomes, ..Names::default() };
     let tree = without_unread(&s, tree);
     let mut stands_for = rustc_hash::FxHashMap::default();
-    let tree = match way.split {
-        false => tree,
-        true => super::thresholds::split(&mut s, &mut names, &tree, &mut stands_for).ok_or_else(|| {
-            at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
-        })?,
+    let tree = match way.compared {
+        Compared::WithTripCounts | Compared::InEach => tree,
+        Compared::UpToSome => {
+            super::thresholds::split(&mut s, &mut names, &tree, &mut stands_for).ok_or_else(|| {
+                at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
+            })?
+        }
     };
     let tree = if launch.timed { tree } else { super::asserted::checked(&mut s, tree, everyone) };
     let tree = if launch.timed { tree } else { super::cases::guarded(&mut s, tree, everyone) };
@@ -233,7 +245,7 @@ pub(super) fn program(
         named: plan.named.iter().map(|id| NamedDecl { name: format!("bar{id}"), len: 1, first: *id as u32 }).collect(),
         counters: Vec::new(),
         roles: vec![Role { name: "all".into(), warps: all, members: 1 }],
-        tapes: Vec::new(),
+        tapes: outcomes.map(numbers).into_iter().collect(),
         vars: names.frame.clone(),
         code,
         at,
@@ -280,6 +292,9 @@ pub(super) fn program(
     if let Some(line) = s.ordered_at {
         related = Some(format!("the result of the atomic access at line {line} decides, and may order threads"));
     }
+    if outcomes.is_some() {
+        related = Some("what differs by iteration is taken to be anything".to_string());
+    }
     let unknown = s.unknown_at.or(s.ordered_at).is_some();
     let partial = match (uniform, s.taken) {
         (Some(line), _) => {
@@ -295,7 +310,7 @@ pub(super) fn program(
             let values = terms.iter().map(|(t, _)| super::possible::at_size(&mut s.arena, *t, &stands_for));
             values.collect::<Option<Vec<i64>>>().into_iter().collect()
         }
-        Some(_) if !launch.timed && uniform.is_none() && taken.is_none() && !unknown => {
+        Some(_) if !launch.timed && uniform.is_none() && taken.is_none() && !unknown && outcomes.is_none() => {
             super::possible::launches(&mut s.arena, &terms, &stands_for)
         }
         _ => Vec::new(),
@@ -327,8 +342,15 @@ pub(super) fn program(
         under,
         others: Vec::new(),
         without: None,
+        numbered: None,
+        differs: uniform.is_some() || way.compared == Compared::UpToSome,
         unknown_at: s.unknown_at.filter(|_| s.ordered_at.is_none()),
     })
+}
+
+/// The number of each iteration. In the run with given values, all conditions hold.
+fn numbers(outcomes: u32) -> Tape {
+    Tape { name: "numbers".into(), run: Expr::Const((1 << (outcomes + 2)) - 1) }
 }
 
 pub(super) fn at_inst(s: &Shared<'_>, at: usize, message: String, expected: &str) -> Error {

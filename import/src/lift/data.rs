@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::ptx::Error;
-use crate::symbolic::{Arena, Atom, Node, Op, Term};
+use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term};
 
 use super::effects_of::{map_effect, terms_of};
 use super::merge::{Merged, MergedKind, Set, each_op, each_term};
@@ -73,6 +73,18 @@ fn varies(s: &Shared<'_>, t: Term) -> bool {
     s.arena.mentions(t, |a| matches!(a, Atom::Counter(h) if h != u32::MAX) || matches!(a, Atom::Var(_)))
 }
 
+/// Whether a trip count differs by iteration in a way that not each role knows.
+fn count_varies(a: &Arena, t: Term) -> bool {
+    match a.node(t) {
+        _ if a.as_number(t).is_some() => false,
+        Node::Const(_) => false,
+        Node::Atom(x) => matches!(x, Atom::Counter(h) if *h != NO_LOOP) || matches!(x, Atom::Var(_)),
+        Node::Sum(_, parts) => parts.iter().any(|(x, _)| count_varies(a, *x)),
+        Node::Op(_, args) => args.iter().any(|x| count_varies(a, *x)),
+        Node::Table(i, ..) => count_varies(a, *i),
+    }
+}
+
 /// Whether a term depends on a word of memory that differs by iteration.
 fn is_data(s: &Shared<'_>, t: Term, vars: &BTreeSet<u32>) -> bool {
     if s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if vars.contains(&v))) {
@@ -81,6 +93,8 @@ fn is_data(s: &Shared<'_>, t: Term, vars: &BTreeSet<u32>) -> bool {
     match s.arena.node(t) {
         Node::Const(_) | Node::Atom(_) => false,
         Node::Sum(_, parts) => parts.iter().any(|(x, _)| is_data(s, *x, vars)),
+        // What is known of an iteration, each role knows.
+        Node::Op(Op::Load, _) if s.arena.as_number(t).is_some() => false,
         Node::Op(Op::Load | Op::Trips | Op::HowOften | Op::MulHigh, _) => varies(s, t),
         Node::Op(_, args) => args.iter().any(|x| is_data(s, *x, vars)),
         Node::Table(i, ..) => is_data(s, *i, vars),
@@ -180,7 +194,7 @@ impl Cuts<'_, '_> {
                     || self.decided_by_data(a)
                     || self.decided_by_data(b)
             }
-            MergedKind::For(_, count, body) => (varies(self.s, *count) && acts(body)) || self.decided_by_data(body),
+            MergedKind::For(_, count, body) => (count_varies(&self.s.arena, *count) && acts(body)) || self.decided_by_data(body),
             _ => false,
         })
     }
@@ -260,7 +274,7 @@ impl Cuts<'_, '_> {
                     let count = self.value(count, values);
                     // What an iteration around it decides is decided here.
                     let body = self.values_in(&body, values);
-                    if self.decided_by_data(&body) || varies(self.s, count) && acts(&body) {
+                    if self.decided_by_data(&body) || count_varies(&self.s.arena, count) && acts(&body) {
                         let whole = Merged { kind: MergedKind::For(h, count, body), ..n };
                         out.extend(self.cut(whole, values)?);
                         continue;

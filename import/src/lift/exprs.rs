@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warpline_sim::ir::{Binary, Expr, ParamId, Unary, VarId};
 
-use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term, WORDS};
+use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Numbered, Op, Term, WORDS};
 
 /// Names and numbers of what expressions read.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(super) struct Names {
     pub(super) bits: Vec<(Term, u32)>,
     /// Sizes whose quotients by a number are trip counts.
     pub(super) divided: Vec<(Term, i64)>,
+    /// How many conditions are bits of the number of each iteration; `None` where iterations have no numbers.
+    pub(super) outcomes: Option<u32>,
     /// Names of the frame's variables.
     pub(super) frame: Vec<String>,
 }
@@ -69,6 +71,15 @@ impl Names {
         let t = rounded_down(a, t);
         if self.symbols.contains_key(&t) {
             return Some(self.symbol(t, String::new()));
+        }
+        if let Some((part, iteration)) = a.as_number(t) {
+            let whole = Expr::Tape(0, Box::new(self.expr(a, iteration)?));
+            let (by, bit) = match part {
+                Numbered::Outcome(n) => (n, true),
+                Numbered::Length => (self.outcomes?, false),
+            };
+            let rest = if by == 0 { whole } else { Expr::binary(Binary::Div, whole, Expr::Const(1 << by)) };
+            return Some(if bit { Expr::binary(Binary::Rem, rest, Expr::Const(2)) } else { rest });
         }
         if let Some(p) = opposite(a, t).and_then(|t| self.symbols.get(&t)) {
             return Some(Expr::unary(Unary::Not, Expr::Param(*p)));

@@ -13,6 +13,7 @@ mod atomics;
 mod barriers;
 mod behind;
 mod build;
+mod by_iteration;
 mod bulk_rows;
 mod calls;
 mod capped;
@@ -192,6 +193,10 @@ pub struct Lifted {
     pub others: Vec<Lifted>,
     /// The kernel without the accesses that its program takes to happen always. A fault of this kernel is one in any case.
     pub without: Option<Box<Lifted>>,
+    /// The kernel in which what differs by iteration may be anything in each. A proof of it is one of the kernel.
+    pub numbered: Option<Box<Lifted>>,
+    /// Whether the program takes what differs by iteration to be the same in each, or to change a few times.
+    differs: bool,
     /// Line of the first access at a place that is not known, which covers more bytes than it touches.
     unknown_at: Option<u32>,
 }

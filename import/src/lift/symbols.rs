@@ -59,7 +59,8 @@ pub(super) fn trip_symbols(
     let tree = if s.timing.is_none() { divided_again(s, names, tree, (stands_for, false)) } else { tree };
     let bases = self::bases(s, &tree);
     for t in bases {
-        if s.arena.constant(t).is_some() || names.covered(&s.arena, t) {
+        let differs = |x| matches!(x, Atom::Counter(h) if h != crate::symbolic::NO_LOOP);
+        if s.arena.constant(t).is_some() || names.covered(&s.arena, t) || s.arena.mentions(t, differs) {
             continue;
         }
         // A count that is not a multiple of one symbol plus a constant becomes a symbol itself: any count is possible.

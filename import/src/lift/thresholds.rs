@@ -132,8 +132,7 @@ fn comparisons(a: &Arena, t: Term, h: u32, found: &mut Vec<Term>) {
 /// How a comparison splits a loop, if it does. A comparison with a trip count alone needs no split.
 fn comparison(s: &mut Shared<'_>, t: Term, h: u32, count: Term, bases: &[Term]) -> Option<Split> {
     let Node::Op(op, args) = s.arena.node(t).clone() else { return None };
-    let other = |x: Atom| !matches!(x, Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_)) && x != Atom::Counter(h);
-    if s.arena.mentions(t, other) {
+    if !is_of_launch(s, t, h, bases) {
         return None;
     }
     let varies = |x: Atom| match x {
@@ -142,11 +141,6 @@ fn comparison(s: &mut Shared<'_>, t: Term, h: u32, count: Term, bases: &[Term]) 
         _ => true,
     };
     if s.arena.mentions(count, varies) {
-        return None;
-    }
-    let counter = s.arena.atom(Atom::Counter(h));
-    let (_, parts) = s.arena.parts(args[0]);
-    if parts.iter().all(|(x, _)| *x == counter || bases.contains(x)) {
         return None;
     }
     let x = as_extremes(&mut s.arena, args[0]);
@@ -168,6 +162,19 @@ fn comparison(s: &mut Shared<'_>, t: Term, h: u32, count: Term, bases: &[Term]) 
     Some(Split { count, comparison, falls, sides, exact })
 }
 
+/// Whether a condition reads the iteration of a loop and values of the launch. A comparison with a trip count alone decides
+/// as it is.
+pub(super) fn is_of_launch(s: &mut Shared<'_>, t: Term, h: u32, bases: &[Term]) -> bool {
+    let other = |x: Atom| !matches!(x, Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_)) && x != Atom::Counter(h);
+    if s.arena.mentions(t, other) {
+        return false;
+    }
+    let Node::Op(Op::Ge | Op::Eq, args) = s.arena.node(t).clone() else { return true };
+    let counter = s.arena.atom(Atom::Counter(h));
+    let (_, parts) = s.arena.parts(args[0]);
+    parts.iter().any(|(x, _)| *x != counter && !bases.contains(x))
+}
+
 /// Whether a term over the iteration `Counter(NO_LOOP)` changes by a constant in each.
 fn is_strict(a: &Arena, x: Term) -> bool {
     let counter = |x: Atom| x == Atom::Counter(NO_LOOP);
@@ -177,7 +184,7 @@ fn is_strict(a: &Arena, x: Term) -> bool {
 }
 
 /// A term in which choices by comparisons with their outcomes are minima and maxima.
-fn as_extremes(a: &mut Arena, t: Term) -> Term {
+pub(super) fn as_extremes(a: &mut Arena, t: Term) -> Term {
     match a.node(t).clone() {
         Node::Op(Op::If, args) => {
             let (p, q) = (as_extremes(a, args[1]), as_extremes(a, args[2]));

@@ -51,19 +51,21 @@ fn lift_with(
     // Where a comparison sets no trip count: the ways that make loops of their own for it.
     let otherwise = |way: Way| {
         let skips = Way { skips: true, ..way };
-        let split = |way: Way| Way { split: true, ..way };
-        again(split(way)).or_else(|_| again(skips)).or_else(|_| again(split(skips)))
+        let split = |way: Way| Way { compared: Compared::UpToSome, ..way };
+        let in_each = Way { compared: Compared::InEach, ..way };
+        let ways = [split(way), skips, split(skips), in_each];
+        ways.into_iter().find_map(|way| again(way).ok())
     };
     let second = match first {
-        Err(e) if !launch.timed && no_count(&e) => otherwise(Way::default()).map_err(|_| e),
+        Err(e) if !launch.timed && no_count(&e) => otherwise(Way::default()).ok_or(e),
         result => result,
     };
-    match second {
+    let mut third = match second {
         Err(e) if !launch.timed => {
             let with = |accesses| {
                 let way = Way { accesses, ..Way::default() };
                 match again(way) {
-                    Err(e) if no_count(&e) => otherwise(way).map_err(|_| e),
+                    Err(e) if no_count(&e) => otherwise(way).ok_or(e),
                     result => result,
                 }
             };
@@ -72,14 +74,29 @@ fn lift_with(
             Ok(done)
         }
         result => result,
+    }?;
+    if !launch.timed && third.differs {
+        third.numbered = again(Way { compared: Compared::InEach, ..Way::default() }).ok().map(Box::new);
     }
+    Ok(third)
+}
+
+/// What becomes of comparisons of an iteration with values of the launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// The values are trip counts.
+    #[default]
+    WithTripCounts,
+    /// Each holds up to some iteration, and splits the loop.
+    UpToSome,
+    /// Each has any outcome in each iteration.
+    InEach,
 }
 
 /// How a program is made of the operations of all warps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Way {
-    /// Comparisons of an iteration split its loop.
-    pub(super) split: bool,
+    pub(super) compared: Compared,
     /// Loops become loops over the iterations that do something, where values of the launch decide which these are.
     pub(super) skips: bool,
     /// What becomes of accesses behind conditions that would not be decided.

@@ -8,6 +8,7 @@ mod bits;
 mod boolean;
 mod large;
 mod numbers;
+mod outcomes;
 mod points;
 mod range;
 mod reads;
@@ -21,6 +22,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 pub use boolean::Facts;
+pub use outcomes::Numbered;
 pub use reads::{Linear, NO_LOOP};
 
 /// Number of a term in its arena.

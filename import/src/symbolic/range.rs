@@ -129,6 +129,7 @@ impl Arena {
             },
             Op::MulHigh if at(0).0 >= 0 => (0, at(0).1),
             Op::Load if self.constant(args[0]).is_some_and(|at| self.predicates.contains(&at)) => (0, 1),
+            Op::Load if self.constant(args[0]) == Some(super::outcomes::LENGTH) => (0, (1 << 31) - 1),
             Op::Shl | Op::MulHigh | Op::Load => (-FAR, FAR),
         }
     }

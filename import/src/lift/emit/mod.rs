@@ -388,6 +388,18 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         } else {
             self.expr(at, c)?
         };
+        // Loops of no or one iteration, as a proof lets their trip counts differ by the iteration of the loop around.
+        if cond.any(|x| matches!(x, Expr::Tape(..))) && self.is_of_tile(&cond) {
+            let other = Expr::binary(Binary::Sub, Expr::Const(1), cond.clone());
+            for (times, list) in [(cond, a), (other, b)] {
+                if !list.is_empty() {
+                    let var = self.names.frame.len() as VarId;
+                    self.names.frame.push(format!(".x{}", self.s.entry.code[at].line));
+                    self.counted(at, var, times, list, now)?;
+                }
+            }
+            return Ok(());
+        }
         let skip = self.put(at, Instr::Unless(cond, 0));
         self.list(a, now)?;
         if b.is_empty() {
@@ -403,13 +415,29 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
 
     fn repeat(&mut self, at: usize, h: u32, count: Term, body: &[Merged], now: Set) -> Result<(), Error> {
         let varies = |x| matches!(x, Atom::Counter(h) if h != u32::MAX) || matches!(x, Atom::Var(_));
-        if self.s.arena.mentions(count, varies) {
+        let numbered = self.names.outcomes.is_some() && self.expr(at, count).is_ok_and(|e| self.is_of_tile(&e));
+        if self.s.arena.mentions(count, varies) && !numbered {
             let message = format!("how often this loop runs differs by iteration: {}", self.s.arena.show(count));
             return Err(self.error(at, message, "a trip count that a launch has"));
         }
         let bound = self.expr(at, count)?;
         let name = format!("i{}", self.s.entry.code[at.min(self.s.entry.code.len() - 1)].line);
         let var = self.names.counter(h, &name);
+        self.counted(at, var, bound, body, now)
+    }
+
+    /// Whether a condition over outcomes reads nothing else that changes.
+    fn is_of_tile(&self, cond: &Expr) -> bool {
+        let mut without = cond.clone();
+        let mut outcomes = Vec::new();
+        cond.visit(&mut |x| outcomes.extend(matches!(x, Expr::Tape(..)).then(|| x.clone())));
+        outcomes.iter().for_each(|x| without.replace(x, &Expr::Const(0)));
+        without.is_launch_constant()
+    }
+
+    /// A loop whose iterations `var` numbers.
+    fn counted(&mut self, at: usize, var: VarId, bound: Expr, body: &[Merged], now: Set) -> Result<(), Error> {
+        let name = self.names.frame[var as usize].clone();
         self.put(at, Instr::Set(var, Expr::Const(0)));
         let end = if bound.is_launch_constant() {
             bound.clone()
