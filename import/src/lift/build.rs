@@ -65,15 +65,19 @@ pub(super) fn lift_cases(
     (file, text): (&str, &str),
     launch: &Launch,
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
-    let (mut open, mut cases) = (vec![Vec::new()], Vec::new());
+    let (mut open, mut cases, mut left_out) = (vec![Vec::new()], Vec::new(), Vec::new());
     while let Some(outcomes) = open.pop() {
         match lift_case(module, entry, flow, (file, text), launch, &outcomes) {
             Ok(l) => cases.push(l),
-            Err((_, Some(Wanted::Outcome(at))))
+            // The other case of the argument has a program.
+            Err((e, _)) if !launch.timed && !cases.is_empty() && outcomes.iter().any(Outcome::is_other_argument) => {
+                left_out.push((outcomes, e));
+            }
+            Err((_, Some(Wanted::Outcome(at, of))))
                 if outcomes.len() < MOST && outcomes.iter().all(|o: &Outcome| o.at != at) =>
             {
                 for taken in [false, true] {
-                    open.push(outcomes.iter().copied().chain([Outcome { at, taken }]).collect());
+                    open.push(outcomes.iter().copied().chain([Outcome { at, taken, of }]).collect());
                 }
             }
             Err(e) => return Err(e),
@@ -89,6 +93,12 @@ pub(super) fn lift_cases(
     }
     first.related = first.related.or_else(|| cases.iter().find_map(|l| l.related.clone()));
     first.partial = first.partial.or_else(|| cases.iter().find_map(|l| l.partial.clone()));
+    for (outcomes, e) in left_out {
+        let launches = super::argument_cases::launches(&outcomes);
+        first.assumptions.push((format!("{launches} are left out: they are not followed"), e.line));
+        let why = format!("{launches} are not followed (line {}: {})", e.line, e.message);
+        first.partial = Some(first.partial.map_or(why.clone(), |other| format!("{other}; {why}")));
+    }
     first.unproved = first.unproved.or_else(|| cases.iter().find_map(|l| l.unproved.clone()));
     // The cases of a launch have no common program.
     first.numbered = first.numbered.filter(|_| cases.is_empty());

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::ptx::Error;
 use crate::symbolic::{Arena, Atom, Facts, Term};
 
+use super::argument_cases::ArgumentIs;
 use super::asserted::Behind;
 use super::merge::{Merged, MergedKind, Set};
 use super::shared::Shared;
@@ -22,6 +23,19 @@ pub(super) struct Outcome {
     pub(super) at: usize,
     /// Whether the branch is taken.
     pub(super) taken: bool,
+    /// What has the outcome.
+    pub(super) of: Asked,
+}
+
+/// What a condition of a case is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// The condition of a branch. The outcome is known behind it.
+    Branch,
+    /// The condition that chooses the count of a barrier. The outcome is known everywhere.
+    Count,
+    /// Whether an argument is a number. The outcome is known everywhere.
+    Argument(ArgumentIs),
 }
 
 /// The case that is lifted.
@@ -35,15 +49,30 @@ pub(super) struct Cases {
     pub(super) asserted: BTreeMap<Term, usize>,
     /// Assertions behind branches.
     pub(super) behind: Vec<Behind>,
+    /// The bytes that the first load of each argument has, by parameter and offset.
+    pub(super) bytes: BTreeMap<(u16, u32), u32>,
+    /// Whether the nodes of this walk are those of the program.
+    pub(super) last: bool,
     /// What would decide what the lift has to know.
     pub(super) wanted: Option<Wanted>,
 }
 
 impl Cases {
-    /// What the assertions say, as facts: those that the walks before this one found.
-    pub(super) fn asserted(&self, a: &mut Arena) -> Facts {
+    /// Begins a walk. Returns what is known from the start: what the assertions say, and the outcomes of conditions that
+    /// are known everywhere. The walks before this one found them.
+    pub(super) fn begin(&mut self, a: &mut Arena, last: bool) -> Facts {
+        (self.last, self.wanted) = (last, None);
         let mut facts = Facts::default();
         self.asserted.keys().for_each(|condition| a.learn(*condition, true, &mut facts));
+        self.behind.clear();
+        let everywhere = |at: &usize| self.outcomes.iter().any(|o| o.at == *at && o.of != Asked::Branch);
+        self.conditions.retain(|at, _| everywhere(at));
+        for outcome in self.outcomes.iter().filter(|o| o.of != Asked::Branch) {
+            if let Some(condition) = self.conditions.get(&outcome.at) {
+                a.learn(*condition, outcome.taken, &mut facts);
+                a.settle(*condition, outcome.taken);
+            }
+        }
         facts
     }
 
@@ -62,8 +91,8 @@ impl Cases {
 /// What the text leaves open and the lift has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// The outcome of the branch at this instruction.
-    Outcome(usize),
+    /// The outcome of a condition at this instruction.
+    Outcome(usize, Asked),
     /// At least so many CTAs in a cluster: the mask at this line names the last of them.
     Ctas(u32, u32),
 }
@@ -98,7 +127,7 @@ impl Walk<'_, '_> {
     /// # Errors
     /// Two warps have different conditions there, or the condition is not one over the launch.
     pub(super) fn case(&mut self, at: usize, cond: Term) -> Result<Option<bool>, Error> {
-        let found = self.s.cases.outcomes.iter().find(|o| o.at == at);
+        let found = self.s.cases.outcomes.iter().find(|o| o.at == at && o.of == Asked::Branch);
         let Some(taken) = found.map(|o| o.taken) else { return Ok(None) };
         let of_launch = !self.s.arena.mentions(cond, |a| !matches!(a, Atom::Param(..) | Atom::Place(_)));
         let known = *self.s.cases.conditions.entry(at).or_insert(cond);

@@ -233,6 +233,7 @@ impl Walk<'_, '_> {
             "init" => {
                 self.each_lane(&address, &mut |w, n| {
                     let (bar, count) = (w.same(i, &address, "address")?, w.same(i, i.arg(1), "count")?);
+                    let count = w.chosen_count(at, count)?;
                     w.push(at, n, Effect::Init(bar, count))
                 })?;
             }

@@ -15,7 +15,7 @@ use crate::ptx::{Arg, Error, Inst};
 
 use crate::symbolic::{Arena, Atom, Term};
 
-use super::cases::Wanted;
+use super::cases::{Asked, Wanted};
 use super::merge::{Merged, MergedKind, each_op};
 use super::tree::{Effect, Run, Touch, Val};
 use super::values::bytes_of;
@@ -296,8 +296,8 @@ impl Walk<'_, '_> {
         };
         if let (None, Some(address)) = (&found, address) {
             let stored = |(a, n, _): &&(i64, u32, usize)| *a < address + bytes as i64 && address < a + *n as i64;
-            self.s.cases.wanted =
-                self.s.mail.conditional.iter().find(stored).map(|(_, _, branch)| Wanted::Outcome(*branch));
+            let found = self.s.mail.conditional.iter().find(stored);
+            self.s.cases.wanted = found.map(|(_, _, branch)| Wanted::Outcome(*branch, Asked::Branch));
         }
         let error = || {
             self.s.error(

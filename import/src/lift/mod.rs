@@ -6,6 +6,7 @@ mod alike_loops;
 mod alone;
 mod always;
 mod anywhere;
+mod argument_cases;
 mod arithmetic;
 mod arrivals;
 mod asserted;
@@ -385,12 +386,11 @@ fn walked<'a>(
     // Two walks. The first finds quotients in comparisons, the addresses that tensor memory allocations write, and the
     // values of mailboxes.
     let mut kept = BTreeMap::new();
+    shared.cases.note_arguments(&mut shared.arena);
     for round in 0..3 {
         let last = round == 2 || round == 1 && !shared.mail.is_used();
         shared.mail.begin();
-        shared.cases.conditions.clear();
-        shared.cases.behind.clear();
-        let known = shared.cases.asserted(&mut shared.arena);
+        let known = shared.cases.begin(&mut shared.arena, last);
         list.clear();
         kept.clear();
         for (rank, warp) in (0..ctas).flat_map(|r| (0..warps).map(move |w| (r, w))) {
@@ -450,5 +450,7 @@ fn walked<'a>(
         }
     }
     kept.into_iter().for_each(|(v, bounds)| shared.arena.bound_var(v, bounds));
+    // From here on, the conditions of the case stand around all nodes.
+    shared.arena.unsettle();
     Ok((shared, list))
 }

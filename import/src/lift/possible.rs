@@ -42,7 +42,15 @@ const SIZE: i64 = 1024;
 /// data.
 pub(super) fn at_size(a: &mut Arena, t: Term, original: &FxHashMap<Term, Term>) -> Option<i64> {
     let mut seed = 0;
-    Launch { values: FxHashMap::default(), seed: &mut seed, original, most: SIZE, size: Some(SIZE) }.value(a, t)
+    Launch {
+        values: FxHashMap::default(),
+        loads: FxHashMap::default(),
+        seed: &mut seed,
+        original,
+        most: SIZE,
+        size: Some(SIZE),
+    }
+    .value(a, t)
 }
 
 /// The launches among those tried in which no loop has more than `most` iterations.
@@ -59,7 +67,14 @@ fn small(
         if found.len() == KEPT {
             break;
         }
-        let mut launch = Launch { values: FxHashMap::default(), seed: &mut seed, original, most, size: None };
+        let mut launch = Launch {
+            values: FxHashMap::default(),
+            loads: FxHashMap::default(),
+            seed: &mut seed,
+            original,
+            most,
+            size: None,
+        };
         let list: Option<Vec<i64>> = terms.iter().map(|t| launch.value(a, *t)).collect();
         if let Some(list) = list.filter(|l| l.iter().zip(symbols).all(|(v, (_, by))| *v <= most * by)) {
             found.insert(list.into_iter().map(|v| v.max(0)).collect::<Vec<_>>());
@@ -74,6 +89,8 @@ fn small(
 /// One launch: values of terms, chosen when they are read.
 struct Launch<'l> {
     values: FxHashMap<Term, i64>,
+    /// Words of memory and functions without a meaning, by their operands.
+    loads: FxHashMap<Vec<i64>, i64>,
     seed: &'l mut u64,
     original: &'l FxHashMap<Term, Term>,
     /// The largest trip count.
@@ -86,6 +103,20 @@ impl Launch<'_> {
     fn next(&mut self, below: u64) -> u64 {
         *self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*self.seed >> 33) % below
+    }
+
+    /// The value of a word of memory or of a function without a meaning: one value for equal operands. Some functions are 0
+    /// or 1.
+    fn loaded(&mut self, a: &mut Arena, t: Term, args: &[Term]) -> i64 {
+        let operands: Option<Vec<i64>> = args.iter().map(|x| self.value(a, *x)).collect();
+        if let Some(v) = operands.as_ref().and_then(|operands| self.loads.get(operands)) {
+            return *v;
+        }
+        let v = if a.is_boolean(t) { self.next(2) as i64 } else { VALUES[self.next(VALUES.len() as u64) as usize] };
+        if let Some(operands) = operands {
+            self.loads.insert(operands, v);
+        }
+        v
     }
 
     fn value(&mut self, a: &mut Arena, t: Term) -> Option<i64> {
@@ -115,7 +146,7 @@ impl Launch<'_> {
                 }
                 sum
             }
-            Node::Op(Op::Load, _) => VALUES[self.next(VALUES.len() as u64) as usize],
+            Node::Op(Op::Load, args) => self.loaded(a, t, &args),
             Node::Op(Op::Trips, args) => {
                 let mut n = 0;
                 loop {
@@ -157,5 +188,26 @@ impl Launch<'_> {
         };
         self.values.insert(t, v);
         Some(v)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_one_value_for_equal_operands() {
+        let mut a = Arena::default();
+        let (name, other) = (super::super::words::FUNCTIONS, super::super::words::FUNCTIONS + 1);
+        a.predicates.insert(other);
+        let (name, other, three) = (a.int(name), a.int(other), a.int(3));
+        let p = a.atom(Atom::Param(0, 0));
+        let least = a.op(Op::Min, &[p, three]);
+        let (x, y) = (a.op(Op::Load, &[name, p]), a.op(Op::Load, &[name, least]));
+        let condition = a.op(Op::Load, &[other, p]);
+        let found = launches(&mut a, &[(p, 1000), (x, 1000), (y, 1000), (condition, 1)], &FxHashMap::default());
+        assert!(found.iter().any(|l| l[0] <= 3) && found.iter().any(|l| l[0] > 3 && l[1] != l[2]));
+        assert!(found.iter().all(|l| l[0] > 3 || l[1] == l[2]), "{found:?}");
+        assert!(found.iter().all(|l| l[3] <= 1) && found.iter().any(|l| l[3] == 1), "{found:?}");
     }
 }

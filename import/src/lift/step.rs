@@ -132,6 +132,9 @@ impl Walk<'_, '_> {
         }
         if self.unsure > 0 && !Self::only_accesses(&e) {
             let i = self.inst(at);
+            for v in self.lane_conditions.iter().map(|(v, _)| v.clone()).collect::<Vec<_>>() {
+                (0..32).for_each(|lane| self.wants_argument(at, v.at(lane)));
+            }
             return Err(self.s.error(
                 i,
                 format!("whether `{}` is executed depends on data that is not followed", i.name()),
@@ -391,7 +394,7 @@ impl Walk<'_, '_> {
             let index = index.and_then(|(p, at)| Some((p, u32::try_from(at).ok()?)));
             for (n, a) in list.iter().enumerate() {
                 let place = index.map(|(p, at)| (p, at + n as u32 * size));
-                let given = place.and_then(|(p, at)| self.argument(p, at));
+                let given = place.and_then(|(p, at)| self.argument(p, at).or(self.s.cases.argument(p, at, size)));
                 let t = match place {
                     _ if given.is_some() => self.s.arena.int(given.unwrap_or_default()),
                     Some((p, at)) => self.s.arena.atom(Atom::Param(p, at)),

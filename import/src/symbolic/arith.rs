@@ -236,38 +236,6 @@ impl Arena {
         self.magic_of(x, m as i128, c as i128)
     }
 
-    /// Division by a constant whose magic number has 33 bits: `(h + (x - h) / 2) / c` with `h = x * m / 2^32`. The compiler
-    /// divides an unsigned number so, and `x` is one: its value in a launch is not negative.
-    fn long_magic(&mut self, k: i64, parts: &[(Term, i64)], c: i64) -> Option<Term> {
-        let [(t, 1), (u, 1)] = *parts else { return None };
-        if k != 0 || !(c as u64).is_power_of_two() || c > 1 << 16 {
-            return None;
-        }
-        [(t, u), (u, t)].into_iter().find_map(|(h, half)| {
-            let Node::Op(Op::Div, args) = self.node(half).clone() else { return None };
-            if self.constant(args[1]) != Some(2) {
-                return None;
-            }
-            let x = self.add(args[0], h);
-            let m = match self.node(h).clone() {
-                Node::Op(Op::Div, of) if self.constant(of[1]) == Some(1 << 32) => {
-                    let (first, by) = *self.parts(x).1.first()?;
-                    let (_, scaled) = *self.parts(of[0]).1.iter().find(|(t, _)| *t == first)?;
-                    let m = scaled.checked_div(by)?;
-                    (self.scale(x, m) == of[0]).then_some(m)?
-                }
-                Node::Op(Op::MulHigh, of) if of[0] == x && self.constant(of[2]) == Some(32) => self.constant(of[1])?,
-                _ => return None,
-            };
-            let (m, p) = ((1i128 << 32) + i128::from(m), i128::from(c) << 33);
-            let d = (p + m / 2) / m;
-            let error = m * d - p;
-            let exact = d > 1 && error >= 0 && error << 31 < p;
-            let by = self.int(i64::try_from(d).ok().filter(|_| exact)?);
-            Some(self.div(x, by))
-        })
-    }
-
     /// Division by a constant as the high half of a product with a magic number, shifted by more bits.
     fn high_magic(&mut self, k: i64, parts: &[(Term, i64)], c: i64) -> Option<Term> {
         let [(t, 1)] = *parts else { return None };

@@ -7,12 +7,14 @@ mod arith;
 mod bits;
 mod boolean;
 mod large;
+mod long_magic;
 mod numbers;
 mod outcomes;
 mod points;
 mod range;
 mod reads;
 mod rounded;
+mod settled;
 mod signs;
 mod table;
 
@@ -181,13 +183,15 @@ pub struct Arena {
     packed: FxHashMap<(Term, u32), Packed>,
     /// The nodes that functions stand for.
     large: Vec<Node>,
+    /// Conditions with one outcome in all launches that are looked at.
+    settled: FxHashMap<Term, bool>,
 }
 
 impl Arena {
     /// The term of a node.
     pub fn intern(&mut self, n: Node) -> Term {
-        if let Some(t) = self.known.get(&n) {
-            return *t;
+        if let Some(t) = self.known.get(&n).copied() {
+            return self.as_settled(t);
         }
         // A term that grows without limit becomes opaque or a function, so that traversing a term stays cheap.
         let of = |t: &Term| self.sizes[*t as usize];
@@ -209,17 +213,6 @@ impl Arena {
         self.nodes.push(n.clone());
         self.known.insert(n, t);
         t
-    }
-
-    /// Whether a term reads a word that the kernel may change.
-    pub fn reads_words(&self, t: Term) -> bool {
-        match self.node(t) {
-            Node::Const(_) | Node::Atom(_) => false,
-            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.reads_words(*x)),
-            Node::Op(Op::Load, args) if self.constant(args[0]).is_some_and(|at| at >= WORDS) => true,
-            Node::Op(_, args) => args.iter().any(|x| self.reads_words(*x)),
-            Node::Table(i, ..) => self.reads_words(*i),
-        }
     }
 
     fn atoms_of(&self, n: &Node) -> Rc<[Atom]> {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Arena, Atom, Node, Op, Term};
+use super::{Arena, Atom, Node, Op, Term, WORDS};
 
 /// The header of the counter that belongs to no loop. Conditions of trip counts are over it, so that loops with equal
 /// conditions have equal counts.
@@ -23,6 +23,17 @@ impl Arena {
     /// Whether a term contains an atom for which `f` is true.
     pub fn mentions(&self, t: Term, f: impl Fn(Atom) -> bool) -> bool {
         self.atoms[t as usize].iter().any(|a| f(*a))
+    }
+
+    /// Whether a term reads a word that the kernel may change.
+    pub fn reads_words(&self, t: Term) -> bool {
+        match self.node(t) {
+            Node::Const(_) | Node::Atom(_) => false,
+            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.reads_words(*x)),
+            Node::Op(Op::Load, args) if self.constant(args[0]).is_some_and(|at| at >= WORDS) => true,
+            Node::Op(_, args) => args.iter().any(|x| self.reads_words(*x)),
+            Node::Table(i, ..) => self.reads_words(*i),
+        }
     }
 
     /// Whether a term reads a word of memory.

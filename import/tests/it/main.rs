@@ -2,6 +2,7 @@
 
 mod advances;
 mod anywhere;
+mod argument_cases;
 mod asserted;
 mod behind;
 mod boxes;
