@@ -82,7 +82,22 @@ pub(super) fn loads(a: &Arena, tree: &[Merged], warps: u32, code: &[Inst]) -> Re
     let none = Outcomes::default();
     let maps = Maps::of(code);
     let with = |choices| loads_where(a, tree, (warps, &maps), &none, choices);
-    with(false).or_else(|e| with(true).map_err(|_| e))
+    let sizes = with(false).or_else(|e| with(true).map_err(|_| e))?;
+    one_box(&maps, &sizes)?;
+    Ok(sizes)
+}
+
+/// An error for copies of which one tensor map says the box, and their barriers do not expect the bytes of one box.
+fn one_box(maps: &Maps<'_>, sizes: &Sizes) -> Result<(), (usize, String)> {
+    let all: BTreeSet<(usize, u32)> = sizes.iter().map(|((at, ..), n)| (*at, *n)).collect();
+    for (n, (at, bytes)) in all.iter().enumerate() {
+        let other = all.iter().take(n).find(|(x, other)| x != at && other != bytes && maps.one(*x, *at));
+        if let Some((_, other)) = other {
+            let message = format!("copies by one tensor map bring {other} and {bytes} bytes, as their barriers expect");
+            return Err((*at, message));
+        }
+    }
+    Ok(())
 }
 
 /// The bytes of each copy where conditions have these outcomes.

@@ -168,3 +168,51 @@ fn a_condition_over_the_launch_decides_how_many_arrivals_a_barrier_expects() {
         assert!(other.starts_with("violated"), "{count}: {other}");
     }
 }
+
+/// The verdict on two copies by one tensor map, of which the second brings this many bytes to a barrier of its own.
+fn copied(bytes: u32) -> String {
+    let copy = "cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes";
+    let text = format!(
+        ".version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 k_param_0[128])
+.reqntid 32
+{{
+    .reg .pred %p<4>;
+    .reg .b32 %r<8>;
+    .shared .align 1024 .b8 data[2048];
+    .shared .align 8 .b8 bars[16];
+    mov.u32 %r1, %tid.x;
+    mov.b32 %r2, data;
+    mov.b32 %r3, bars;
+    mov.b32 %r4, 0;
+    setp.ne.s32 %p1, %r1, 0;
+    @%p1 bra $END;
+    mbarrier.init.shared.b64 [%r3], 1;
+    mbarrier.init.shared.b64 [%r3+8], 1;
+    fence.mbarrier_init.release.cluster;
+    mbarrier.arrive.expect_tx.shared.b64 _, [%r3], 1024;
+    {copy} [%r2], [k_param_0, {{%r4, %r4}}], [%r3];
+    mbarrier.arrive.expect_tx.shared.b64 _, [%r3+8], {bytes};
+    {copy} [%r2+1024], [k_param_0, {{%r4, %r4}}], [%r3+8];
+$FIRST:
+    mbarrier.try_wait.parity.shared.b64 %p2, [%r3], 0;
+    @!%p2 bra $FIRST;
+$SECOND:
+    mbarrier.try_wait.parity.shared.b64 %p2, [%r3+8], 0;
+    @!%p2 bra $SECOND;
+$END:
+    ret;
+}}
+"
+    );
+    crate::common::verdict_on(&text)
+}
+
+#[test]
+fn copies_by_one_tensor_map_bring_one_box() {
+    assert_eq!(copied(1024), "proved\t");
+    let other = copied(512);
+    assert!(other.contains("copies by one tensor map bring 1024 and 512 bytes"), "{other}");
+}
