@@ -295,7 +295,7 @@ fn written(p: &Program, e: &Expr, tables: bool) -> String {
             Some((index, list)) => format!("{list:?}[{}]", part(index)),
             None => format!("({} ? {} : {})", part(&x.0), part(&x.1), part(&x.2)),
         },
-        Expr::Tape(..) => "trips".into(),
+        Expr::Tape(t, at) => format!("{}({})", p.tapes[*t as usize].name, part(at)),
     }
 }
 

@@ -322,7 +322,8 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         let fault = [Some(given), steps].into_iter().flatten().find(|v| v.outcome == Outcome::Violated);
         fault.map_or(decided, |v| Decided { v, fixed: Vec::new(), varied: false, apart: None })
     };
-    let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
+    let every_length = |of: &AnyLength| Trips::find(&of.kernel).is_some_and(|t| t.varies_by_one(of.symbol));
+    let any_length = AnyLength::of(program).filter(|of| options.engine != Engine::Search && every_length(of));
     let Some(of) = any_length else {
         let decided = compared(decide(program, None));
         // Loops around the main loop whose trip counts the given values fix are one loop over jobs, where jobs are alike.

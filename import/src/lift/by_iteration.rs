@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   for i in 0..jobs:                          for i in 0..jobs:
-//!     if (first + i * ctas) % n == 0:    ─▶      for x in 0..of(i) % 2:
+//!     if (first + i * ctas) % n == 0:    ─▶      if numbers(i) % 2 == 1:
 //!       <body>                                     <body>
-//!     for j in 0..length[first + i]:     ─▶      for j in 0..of(i) / 2:
+//!     for j in 0..length[first + i]:     ─▶      for j in 0..numbers(i) / 2:
 //! ```
 //!
 //! A condition over the iteration and values of the launch has one outcome in each iteration, the same for all roles that
@@ -34,8 +34,8 @@ struct Found {
     length: Option<Term>,
 }
 
-/// Replaces what differs by iteration by parts of the numbers of iterations. The second value says how many conditions are
-/// bits. `None` where there is nothing to replace, or too much.
+/// Replaces what differs by iteration by parts of the numbers of iterations, and says how many conditions are bits of them.
+/// `None` where there is nothing to replace, or too much.
 pub(super) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>) -> Option<(Vec<Merged>, u32)> {
     let bases = bases(s, &tree);
     let mut found = Found::default();

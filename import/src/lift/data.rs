@@ -194,7 +194,9 @@ impl Cuts<'_, '_> {
                     || self.decided_by_data(a)
                     || self.decided_by_data(b)
             }
-            MergedKind::For(_, count, body) => (count_varies(&self.s.arena, *count) && acts(body)) || self.decided_by_data(body),
+            MergedKind::For(_, count, body) => {
+                (count_varies(&self.s.arena, *count) && acts(body)) || self.decided_by_data(body)
+            }
             _ => false,
         })
     }

@@ -52,15 +52,14 @@ fn lift_with(
     let otherwise = |way: Way| {
         let skips = Way { skips: true, ..way };
         let split = |way: Way| Way { compared: Compared::UpToSome, ..way };
-        let in_each = Way { compared: Compared::InEach, ..way };
-        let ways = [split(way), skips, split(skips), in_each];
-        ways.into_iter().find_map(|way| again(way).ok())
+        [split(way), skips, split(skips)].into_iter().find_map(|way| again(way).ok())
     };
     let second = match first {
         Err(e) if !launch.timed && no_count(&e) => otherwise(Way::default()).ok_or(e),
         result => result,
     };
-    let mut third = match second {
+    let numbered = || again(Way { compared: Compared::InEach, ..Way::default() });
+    let mut done = match second {
         Err(e) if !launch.timed => {
             let with = |accesses| {
                 let way = Way { accesses, ..Way::default() };
@@ -69,16 +68,16 @@ fn lift_with(
                     result => result,
                 }
             };
-            let Ok(mut done) = with(Accesses::Done) else { return Err(e) };
+            let Ok(mut done) = with(Accesses::Done) else { return numbered().map_err(|_| e) };
             done.without = with(Accesses::LeftOut).ok().map(Box::new);
             Ok(done)
         }
         result => result,
     }?;
-    if !launch.timed && third.differs {
-        third.numbered = again(Way { compared: Compared::InEach, ..Way::default() }).ok().map(Box::new);
+    if !launch.timed && done.differs {
+        done.numbered = numbered().ok().map(Box::new);
     }
-    Ok(third)
+    Ok(done)
 }
 
 /// What becomes of comparisons of an iteration with values of the launch.

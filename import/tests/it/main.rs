@@ -6,6 +6,7 @@ mod argument_cases;
 mod asserted;
 mod behind;
 mod boxes;
+mod by_iteration;
 mod calls;
 mod choices;
 mod common;

@@ -146,6 +146,15 @@ impl Trips {
         Some((self.turns_name()?.to_string(), outer.den))
     }
 
+    /// Whether the values of a symbol are varied, and none is left out. A loop that makes one iteration for several values
+    /// leaves remainders out.
+    pub(crate) fn varies_by_one(&self, symbol: ParamId) -> bool {
+        let is = |id: Option<ParamId>| id == Some(symbol);
+        let outer = self.outer.as_ref().or(self.other.as_ref());
+        (is(self.kernel.symbol(&self.name)) && self.step == 1)
+            || outer.is_some_and(|o| o.symbol == symbol && o.den == 1)
+    }
+
     /// Whether the kernel refuses all values of the parameter that are not varied.
     pub(crate) fn refuses_others(&self) -> bool {
         self.refuses_others

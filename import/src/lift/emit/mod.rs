@@ -18,7 +18,7 @@ use super::Free;
 use super::build::{FIRST, Plan};
 use super::exprs::{Names, opposite};
 use super::launch::ParamField;
-use super::merge::{Merged, MergedKind, Set};
+use super::merge::{Merged, MergedKind, Set, each_term};
 use super::shared::Shared;
 
 /// Slots of an object that an access covers, and per slot the pieces and bytes of each warp.
@@ -388,18 +388,6 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         } else {
             self.expr(at, c)?
         };
-        // Loops of no or one iteration, as a proof lets their trip counts differ by the iteration of the loop around.
-        if cond.any(|x| matches!(x, Expr::Tape(..))) && self.is_of_tile(&cond) {
-            let other = Expr::binary(Binary::Sub, Expr::Const(1), cond.clone());
-            for (times, list) in [(cond, a), (other, b)] {
-                if !list.is_empty() {
-                    let var = self.names.frame.len() as VarId;
-                    self.names.frame.push(format!(".x{}", self.s.entry.code[at].line));
-                    self.counted(at, var, times, list, now)?;
-                }
-            }
-            return Ok(());
-        }
         let skip = self.put(at, Instr::Unless(cond, 0));
         self.list(a, now)?;
         if b.is_empty() {
@@ -423,20 +411,49 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         let bound = self.expr(at, count)?;
         let name = format!("i{}", self.s.entry.code[at.min(self.s.entry.code.len() - 1)].line);
         let var = self.names.counter(h, &name);
-        self.counted(at, var, bound, body, now)
+        self.counted(at, var, bound, &mut |e| {
+            if e.is_numbered(h, body) {
+                let (number, idle) = (Expr::Tape(0, Box::new(Expr::Var(var))), e.names.frame.len() as VarId);
+                e.names.frame.push(format!(".number{idle}"));
+                e.counted(at, idle, number, &mut |e| {
+                    // A loop without an operation would be one that never ends.
+                    let (unit, count) = ("int".into(), Expr::Const(0));
+                    e.op(at, IrOp::Alu { unit, count, reads: Vec::new(), writes: Vec::new(), mix: None });
+                    Ok(())
+                })?;
+            }
+            e.list(body, now)
+        })
     }
 
-    /// Whether a condition over outcomes reads nothing else that changes.
-    fn is_of_tile(&self, cond: &Expr) -> bool {
-        let mut without = cond.clone();
-        let mut outcomes = Vec::new();
-        cond.visit(&mut |x| outcomes.extend(matches!(x, Expr::Tape(..)).then(|| x.clone())));
-        outcomes.iter().for_each(|x| without.replace(x, &Expr::Const(0)));
+    /// Whether the body of a loop reads the numbers of its iterations. A proof varies trip counts, step by step. So each
+    /// number is the trip count of a loop that does nothing.
+    fn is_numbered(&self, h: u32, body: &[Merged]) -> bool {
+        let mut reads = false;
+        let of_tile = |t: Term| self.s.arena.is_numbered(t) && self.s.arena.mentions(t, |x| x == Atom::Counter(h));
+        if self.names.outcomes.is_some() {
+            each_term(body, &mut |t| reads |= of_tile(t));
+        }
+        reads
+    }
+
+    /// Whether a trip count reads nothing that changes but numbers of iterations.
+    fn is_of_tile(&self, bound: &Expr) -> bool {
+        let mut without = bound.clone();
+        let mut numbers = Vec::new();
+        bound.visit(&mut |x| numbers.extend(matches!(x, Expr::Tape(..)).then(|| x.clone())));
+        numbers.iter().for_each(|x| without.replace(x, &Expr::Const(0)));
         without.is_launch_constant()
     }
 
     /// A loop whose iterations `var` numbers.
-    fn counted(&mut self, at: usize, var: VarId, bound: Expr, body: &[Merged], now: Set) -> Result<(), Error> {
+    fn counted(
+        &mut self,
+        at: usize,
+        var: VarId,
+        bound: Expr,
+        body: &mut dyn FnMut(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let name = self.names.frame[var as usize].clone();
         self.put(at, Instr::Set(var, Expr::Const(0)));
         let end = if bound.is_launch_constant() {
@@ -451,7 +468,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         let slot = self.loops.len();
         self.loops.push(Loop { var: Some(var), head, end: Pc::MAX, bound: Some(bound), passed: None });
         let out = self.put(at, Instr::Unless(Expr::binary(Binary::Lt, Expr::Var(var), end), 0));
-        self.list(body, now)?;
+        body(self)?;
         self.put(at, Instr::Set(var, Expr::binary(Binary::Add, Expr::Var(var), Expr::Const(1))));
         self.put(at, Instr::Jump(head));
         self.land(out);

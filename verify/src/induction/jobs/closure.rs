@@ -203,9 +203,7 @@ impl<'p, 'a> Search<'p, 'a> {
         let cell = |kernel: &'p Kernel| CanonicalRun::new(self.run.base(&kernel.own)).pausing();
         // A launch without a job may have no CTA.
         if let Ok(none) = self.kernels.at(least, 0) {
-            let mut none = cell(none);
-            self.run_to_next(&mut none, &[])?;
-            self.finish(none, &[])?;
+            self.no_job(cell(none))?;
         }
         let one = self.kernels.at(least, ONE_JOB)?;
         let mut alone = start(one);
@@ -380,6 +378,26 @@ impl<'p, 'a> Search<'p, 'a> {
         Ok(())
     }
 
+    /// Runs a launch without a job. Its agents may end before the loop over jobs, as in `if jobs > 0:`.
+    fn no_job(&mut self, mut cell: CanonicalRun<'p>) -> Result<(), Failure> {
+        let before = cell.steps;
+        let end = loop {
+            match cell.next() {
+                StepOutcome::JobBegins => {
+                    self.steps += cell.steps - before;
+                    return self.finish(cell, &[]);
+                }
+                StepOutcome::RunEnded(end) => break end,
+                _ => {}
+            }
+        };
+        self.steps += cell.steps - before;
+        match end {
+            RunEnd::Finished if is_clean(&cell) => Ok(()),
+            end => Err(self.wrong(&cell, &[], Some(end))),
+        }
+    }
+
     /// Continues a run of the cell to its end, after its last job.
     fn finish(&mut self, mut cell: CanonicalRun<'p>, lengths: &[i64]) -> Result<(), Failure> {
         let before = cell.steps;
@@ -392,7 +410,7 @@ impl<'p, 'a> Search<'p, 'a> {
             }
         }
         self.steps += cell.steps - before;
-        if cell.world.findings().iter().any(|f| !f.note) || cell.unordered().is_some() {
+        if !is_clean(&cell) {
             return Err(self.wrong(&cell, lengths, None));
         }
         Ok(())
@@ -436,7 +454,13 @@ impl<'p, 'a> Search<'p, 'a> {
         let findings: Vec<Finding> = cell.world.findings().iter().filter(|f| !f.note).cloned().collect();
         match cell.unordered() {
             Some(what) if findings.is_empty() => what.into(),
+            None if findings.is_empty() && hang.is_empty() => "a run ends before its next job".to_string().into(),
             _ => Failure::Faults(Faults { lengths: lengths.to_vec(), findings, hang }),
         }
     }
+}
+
+/// Whether a run has no fault so far.
+fn is_clean(cell: &CanonicalRun<'_>) -> bool {
+    cell.world.findings().iter().all(|f| f.note) && cell.unordered().is_none()
 }

@@ -1,0 +1,88 @@
+//! Conditions over the tile of an iteration, and lengths of tiles that memory says. Roles that agree on them are proved,
+//! and roles that do not are not.
+
+/// A ring of three slots between two warps. In each of `arg1` tiles, a role makes one step unless its first code sets
+/// `%p8`, and then as many steps as its second code says in `%r46`. `%r32` is the tile, `%r10` is `arg2`.
+fn ring(producer: [&str; 2], consumer: [&str; 2]) -> String {
+    let side = |tag: &str, [skip, length]: [&str; 2], wait: &str, access: &str, arrive: &str| {
+        let step = |n: u32| {
+            format!(
+                "\tshl.b32 %r33, %r30, 3;\n\tadd.s32 %r33, %r33, %r3;\n\txor.b32 %r34, %r31, 1;\n\
+                 \tshl.b32 %r36, %r30, 8;\n\tadd.s32 %r37, %r5, %r36;\n\
+                 $W{tag}{n}:\n\tmbarrier.try_wait.parity.shared.b64 %p2, {wait};\n\t@!%p2 bra $W{tag}{n};\n{access}\
+                 \tmbarrier.arrive.shared.b64 %rd6, {arrive};\n\tadd.s32 %r30, %r30, 1;\n\
+                 \tsetp.eq.s32 %p4, %r30, 3;\n\tselp.b32 %r30, 0, %r30, %p4;\n\tselp.b32 %r39, 1, 0, %p4;\n\
+                 \txor.b32 %r31, %r31, %r39;\n"
+            )
+        };
+        format!(
+            "\tmov.b32 %r32, 0;\n$B{tag}:\n{skip}\t@%p8 bra $M{tag};\n{}$M{tag}:\n{length}\tsetp.lt.s32 %p9, %r46, 1;\n\
+             \t@%p9 bra $S{tag};\n\tmov.b32 %r47, 0;\n$J{tag}:\n{}\tadd.s32 %r47, %r47, 1;\n\
+             \tsetp.ne.s32 %p10, %r47, %r46;\n\t@%p10 bra $J{tag};\n$S{tag}:\n\tadd.s32 %r32, %r32, 1;\n\
+             \tsetp.ne.s32 %p5, %r32, %r11;\n\t@%p5 bra $B{tag};\n",
+            step(1),
+            step(2)
+        )
+    };
+    let inits: String = (0..6).map(|n| format!("\tmbarrier.init.shared.b64 [%r3+{}], 32;\n", 8 * n)).collect();
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n\
+         .visible .entry k(.param .u32 k_param_0, .param .u32 k_param_1, .param .u64 k_param_2)\n.reqntid 64\n{{\n\
+         \t.reg .pred %p<16>;\n\t.reg .b32 %r<64>;\n\t.reg .b64 %rd<8>;\n\t.shared .align 128 .b8 data[768];\n\
+         \t.shared .align 8 .b8 bars[48];\n\tld.param.u32 %r11, [k_param_0];\n\tld.param.u32 %r10, [k_param_1];\n\
+         \tld.param.u64 %rd1, [k_param_2];\n\tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, data;\n\tmov.b32 %r3, bars;\n\
+         \tand.b32 %r4, %r1, 31;\n\tshl.b32 %r4, %r4, 2;\n\tadd.s32 %r5, %r2, %r4;\n\tsetp.ne.s32 %p1, %r1, 0;\n\
+         \t@%p1 bra $L0;\n{inits}$L0:\n\tbar.sync 0;\n\tmov.b32 %r30, 0;\n\tmov.b32 %r31, 0;\n\
+         \tsetp.lt.s32 %p3, %r11, 1;\n\t@%p3 bra $END;\n\tsetp.gt.u32 %p7, %r1, 31;\n\t@%p7 bra $CONS;\n\
+         {}\tbra.uni $END;\n$CONS:\n{}$END:\n\tret;\n}}\n",
+        side("p", producer, "[%r33+24], %r34", "\tst.shared.b32 [%r37], %r1;\n", "[%r33]"),
+        side("c", consumer, "[%r33], %r31", "\tld.shared.b32 %r38, [%r37];\n", "[%r33+24]")
+    );
+    crate::common::verdict_on(&text)
+}
+
+/// No tile, or each tile whose remainder by `arg2` is, or is not, the number.
+fn skip(remainder: &str, op: &str) -> String {
+    format!("\trem.u32 %r45, %r32, %r10;\n\tsetp.{op}.u32 %p8, %r45, {remainder};\n")
+}
+
+const NEVER: &str = "\tsetp.ne.u32 %p8, %r2, %r2;\n";
+const THREE: &str = "\tmov.b32 %r46, 3;\n";
+
+/// The word of the tile in memory, and `more`.
+fn word(more: i32) -> String {
+    format!(
+        "\tmul.wide.u32 %rd2, %r32, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.nc.u32 %r44, [%rd3];\n\
+         \tmax.s32 %r44, %r44, 0;\n\tadd.s32 %r46, %r44, {more};\n"
+    )
+}
+
+fn not_proved(found: &str) {
+    assert!(found.starts_with("gave up") || found.starts_with("violated"), "{found}");
+}
+
+#[test]
+fn roles_that_ask_one_condition_of_a_tile_are_proved() {
+    let one = skip("0", "eq");
+    assert_eq!(ring([&one, THREE], [&one, THREE]), "proved\t");
+    // The other outcome, and another condition.
+    for other in [skip("0", "ne"), skip("1", "eq"), NEVER.to_string()] {
+        not_proved(&ring([&one, THREE], [&other, THREE]));
+    }
+}
+
+#[test]
+fn lengths_of_tiles_from_memory_are_proved_for_each_sequence() {
+    let length = word(0);
+    assert_eq!(ring([NEVER, &length], [NEVER, &length]), "proved\t");
+    not_proved(&ring([NEVER, &length], [NEVER, &word(1)]));
+    not_proved(&ring([NEVER, THREE], [NEVER, &length]));
+}
+
+#[test]
+fn a_condition_and_a_length_of_one_tile_are_proved_together() {
+    let (one, length) = (skip("0", "eq"), word(0));
+    assert_eq!(ring([&one, &length], [&one, &length]), "proved\t");
+    not_proved(&ring([&one, &length], [NEVER, &length]));
+    not_proved(&ring([&one, &length], [&one, &word(2)]));
+}
