@@ -431,7 +431,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     fn is_numbered(&self, h: u32, body: &[Merged]) -> bool {
         let mut reads = false;
         let of_tile = |t: Term| self.s.arena.is_numbered(t) && self.s.arena.mentions(t, |x| x == Atom::Counter(h));
-        if self.names.outcomes.is_some() {
+        if self.names.outcomes.is_some_and(|n| n > 0) {
             each_term(body, &mut |t| reads |= of_tile(t));
         }
         reads
