@@ -322,8 +322,7 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         let fault = [Some(given), steps].into_iter().flatten().find(|v| v.outcome == Outcome::Violated);
         fault.map_or(decided, |v| Decided { v, fixed: Vec::new(), varied: false, apart: None })
     };
-    let every_length = |of: &AnyLength| Trips::find(&of.kernel).is_some_and(|t| t.varies_by_one(of.symbol));
-    let any_length = AnyLength::of(program).filter(|of| options.engine != Engine::Search && every_length(of));
+    let any_length = AnyLength::of(program).filter(|_| options.engine != Engine::Search);
     let Some(of) = any_length else {
         let decided = compared(decide(program, None));
         // Loops around the main loop whose trip counts the given values fix are one loop over jobs, where jobs are alike.
@@ -350,7 +349,8 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         x.lengths = vec![n; jobs.max(1) as usize];
     }
     let settled = match v.outcome {
-        Outcome::Proved => holds_as_given(),
+        // Lengths that no run has are not proved.
+        Outcome::Proved => Trips::find(&of.kernel).is_some_and(|t| t.varies_by_one(of.symbol)) && holds_as_given(),
         // Not every length may be one of the kernel, and matrices may have no place for longer jobs than the stated ones.
         Outcome::Violated => of.lengths == Lengths::All && !v.violation.as_ref().is_some_and(|x| beyond(program, x)),
         Outcome::Bounded { .. } | Outcome::GaveUp { .. } => false,
