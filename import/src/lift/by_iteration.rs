@@ -78,12 +78,11 @@ pub(super) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>) -> Option<(Vec<Mer
     (any && one && outcomes <= MOST).then_some((tree, outcomes as u32))
 }
 
+/// Makes the body of the loop with a header another one.
+type Change<'f> = &'f mut dyn FnMut(&mut Shared<'_>, u32, Vec<Merged>) -> Vec<Merged>;
+
 /// The tree with other bodies of those loops that no loop is around, and that have a trip count of the launch.
-fn in_loops(
-    s: &mut Shared<'_>,
-    list: Vec<Merged>,
-    f: &mut dyn FnMut(&mut Shared<'_>, u32, Vec<Merged>) -> Vec<Merged>,
-) -> Vec<Merged> {
+fn in_loops(s: &mut Shared<'_>, list: Vec<Merged>, f: Change<'_>) -> Vec<Merged> {
     let one = |n: Merged| {
         let kind = match n.kind {
             MergedKind::If(c, a, b) => MergedKind::If(c, in_loops(s, a, f), in_loops(s, b, f)),
