@@ -336,21 +336,26 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
     let mut decided = decide(&of.kernel, Some(of.lengths));
     let v = &mut decided.v;
     (v.any_length, v.turns) = (Some(of.line), None);
+    let trips_of_jobs = Trips::find(&of.kernel);
+    let of_length = of.kernel.symbols[of.symbol as usize].name.as_str();
+    let family = trips_of_jobs.as_ref().filter(|t| t.name == of_length).map(Trips::family);
+    // Where the bound of a loop divides the number of a job, an iteration is more than one of it.
+    let length = |n: i64| family.as_ref().map_or(n, |f| f.zero + n * f.step);
+    v.violation.iter_mut().flat_map(|x| &mut x.lengths).for_each(|n| *n = length(*n));
     // A trip count of all jobs is no parameter of the kernel.
     if let Some(x) = v.violation.as_mut().filter(|x| x.lengths.is_empty()) {
-        let trips = Trips::find(&of.kernel);
-        let varied = trips.as_ref().is_some_and(|t| of.kernel.symbol(&t.name) == Some(of.symbol));
+        let (trips, varied) = (&trips_of_jobs, family.is_some());
         // Of a launch that shares `all` jobs out, those of the cluster with the fault.
         let shared_out = x.jobs.zip(trips.as_ref().and_then(|t| x.kernel(t)));
         let shared_out = shared_out.map(|(all, p)| (all - x.cluster + p.grid.len() - 1).div_euclid(p.grid.len()));
         // Of another loop, the trip count is one of the kernel.
-        let n = if varied { x.trips.take() } else { None }.unwrap_or(of.given);
+        let n = if varied { x.trips.take() } else { None }.map_or(of.given, length);
         let jobs = shared_out.or(x.turns.take()).or_else(|| trips.as_ref()?.given_turns()).unwrap_or(1);
         x.lengths = vec![n; jobs.max(1) as usize];
     }
     let settled = match v.outcome {
         // Lengths that no run has are not proved.
-        Outcome::Proved => Trips::find(&of.kernel).is_some_and(|t| t.varies_by_one(of.symbol)) && holds_as_given(),
+        Outcome::Proved => trips_of_jobs.as_ref().is_some_and(|t| t.varies_by_one(of_length)) && holds_as_given(),
         // Not every length may be one of the kernel, and matrices may have no place for longer jobs than the stated ones.
         Outcome::Violated => of.lengths == Lengths::All && !v.violation.as_ref().is_some_and(|x| beyond(program, x)),
         Outcome::Bounded { .. } | Outcome::GaveUp { .. } => false,

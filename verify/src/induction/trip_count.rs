@@ -148,11 +148,10 @@ impl Trips {
 
     /// Whether the values of a symbol are varied, and none is left out. A loop that makes one iteration for several values
     /// leaves remainders out.
-    pub(crate) fn varies_by_one(&self, symbol: ParamId) -> bool {
-        let is = |id: Option<ParamId>| id == Some(symbol);
+    pub(crate) fn varies_by_one(&self, symbol: &str) -> bool {
         let outer = self.outer.as_ref().or(self.other.as_ref());
-        (is(self.kernel.symbol(&self.name)) && self.step == 1)
-            || outer.is_some_and(|o| o.symbol == symbol && o.den == 1)
+        (self.name == symbol && self.step == 1)
+            || outer.is_some_and(|o| o.den == 1) && self.turns_name() == Some(symbol)
     }
 
     /// Whether the kernel refuses all values of the parameter that are not varied.
