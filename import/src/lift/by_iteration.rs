@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A condition over the iteration and values of the launch has one outcome in each iteration, the same for all roles that
-//! ask. So has a word of memory that no role writes. The program has a number known only at run time for each iteration:
+//! ask. So has a word of memory that the kernel does not change. The program has a number known only at run time for each iteration:
 //! each condition is a bit of it, and what the trip counts of loops inside depend on is the rest. A proof lets these
 //! numbers be any. That is more than any launch has, so a fault may be one of no launch.
 
@@ -41,12 +41,11 @@ pub(super) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>) -> Option<(Vec<Mer
     let mut found = Found::default();
     let mut one = true;
     let tree = in_loops(s, tree, &mut |s, h, body| {
-        let body = put(s, &body, |s, with| {
+        let mut body = put(s, &body, |s, with| {
             for t in conditions(s, &body, h, &bases) {
                 with.insert(t, plain(&mut s.arena, t));
             }
         });
-        let mut body = body;
         for t in lengths(s, &body, h) {
             let any = s.arena.of_no_loop(t, h);
             one &= *found.length.get_or_insert(any) == any;
@@ -115,9 +114,11 @@ fn of_launch(a: &Arena, t: Term) -> bool {
     !a.mentions(t, |x| !is_launch(x))
 }
 
-/// Whether a term reads the iteration of a loop, and nothing else that changes.
+/// Whether a term reads the iteration of a loop, and nothing else that changes. Roles may read different values of a word
+/// that the kernel may change.
 fn is_of(a: &Arena, t: Term, h: u32) -> bool {
-    a.mentions(t, |x| x == Atom::Counter(h)) && !a.mentions(t, |x| x != Atom::Counter(h) && !is_launch(x))
+    let other = |x: Atom| x != Atom::Counter(h) && !is_launch(x);
+    a.mentions(t, |x| x == Atom::Counter(h)) && !a.mentions(t, other) && !a.reads_words(t)
 }
 
 /// The parts of conditions that read the iteration of a loop and values of the launch other than trip counts.

@@ -14,7 +14,7 @@
 
 use crate::flow::{BlockId, Ending, ending};
 use crate::ptx::{Inst, Reg};
-use crate::symbolic::{Atom, Op, Term};
+use crate::symbolic::{Atom, FUNCTIONS, Op, Term};
 
 use super::alike_loops::{Leaves, leaves};
 use super::exits::Exit;
@@ -22,7 +22,6 @@ use super::loops::Solved;
 use super::slice::{acts, only_global};
 use super::tree::Val;
 use super::walk::Walk;
-use super::words::FUNCTIONS;
 
 /// Whether equal operands give equal results, in every warp and lane.
 fn is_function(i: &Inst) -> bool {

@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn functions_have_one_value_for_equal_operands() {
         let mut a = Arena::default();
-        let (name, other) = (super::super::words::FUNCTIONS, super::super::words::FUNCTIONS + 1);
+        let (name, other) = (crate::symbolic::FUNCTIONS, crate::symbolic::FUNCTIONS + 1);
         a.predicates.insert(other);
         let (name, other, three) = (a.int(name), a.int(other), a.int(3));
         let p = a.atom(Atom::Param(0, 0));

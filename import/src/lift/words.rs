@@ -5,7 +5,7 @@
 //! and the verifier would report a race. All other reads have separate values.
 
 use crate::ptx::{Arg, Inst};
-use crate::symbolic::{Arena, Atom, Op, Term, WORDS};
+use crate::symbolic::{Arena, Atom, FUNCTIONS, Op, Term, WORDS};
 
 use super::tree::{Effect, Val};
 use super::walk::Walk;
@@ -27,9 +27,6 @@ pub(super) struct Word {
 
 /// The assumption about generic addresses.
 pub(super) const POINTERS: &str = "pointers that come from arguments or memory do not point into shared memory";
-
-/// Where functions of values of the launch are placed there.
-pub(super) const FUNCTIONS: i64 = 1 << 58;
 
 impl Walk<'_, '_> {
     /// Adds an operation to the history of the warp's waits.

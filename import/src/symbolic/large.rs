@@ -8,7 +8,7 @@
 use super::{Arena, Atom, NO_LOOP, Node, Op, Term, WORDS};
 
 /// Where functions that stand for terms are placed in the address range of global memory.
-const LARGE: i64 = WORDS - (1 << 57);
+pub(super) const LARGE: i64 = WORDS - (1 << 57);
 
 impl Arena {
     /// What stands for a term that is too large and has these atoms.

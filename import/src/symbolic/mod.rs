@@ -141,6 +141,9 @@ const LARGEST: u64 = 20_000;
 /// Where the words of memory that a kernel may change are placed in the address range of global memory.
 pub const WORDS: i64 = 1 << 59;
 
+/// Where functions of values of the launch are placed there.
+pub const FUNCTIONS: i64 = 1 << 58;
+
 /// The largest number of different atoms of a term.
 const MOST_ATOMS: usize = 64;
 

@@ -1,9 +1,10 @@
 //! Numbers that differ by iteration, and of which nothing is known.
 
-use super::{Arena, Atom, Node, Op, Term, WORDS};
+use super::{Arena, Atom, FUNCTIONS, Node, Op, Term};
 
-/// Where these functions of the iteration are placed in the address range of global memory.
-const NUMBERS: i64 = WORDS - (1 << 58);
+/// Where these functions of the iteration are placed in the address range of global memory. Functions of the launch are
+/// before them ([`FUNCTIONS`]), and terms too large to keep behind them.
+const NUMBERS: i64 = FUNCTIONS + (1 << 56);
 
 /// The largest number of outcomes.
 const MOST_OUTCOMES: u32 = 1 << 8;
@@ -60,5 +61,26 @@ impl Arena {
             _ => return None,
         };
         Some((part, *args.get(1)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No address stands for two kinds of functions.
+    #[test]
+    fn a_function_is_no_number_of_an_iteration() {
+        let mut a = Arena::default();
+        let counter = a.atom(Atom::Counter(3));
+        for name in [FUNCTIONS, FUNCTIONS + 7, crate::symbolic::large::LARGE, crate::symbolic::WORDS] {
+            let name = a.int(name);
+            let t = a.op(Op::Load, &[name, counter]);
+            assert_eq!(a.as_number(t), None);
+        }
+        let (outcome, length) = (a.outcome(2, 3), a.length(3));
+        assert_eq!(a.as_number(outcome), Some((Numbered::Outcome(2), counter)));
+        assert_eq!(a.as_number(length), Some((Numbered::Length, counter)));
+        const { assert!(LENGTH < crate::symbolic::large::LARGE) };
     }
 }
