@@ -258,7 +258,9 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let numbered = lifted.numbered.take().filter(|_| values.is_empty());
     let numbered = numbered.map(|l| Box::new(subject_of(*l, &[], (name, model.clone()), sources.clone())));
     let mut subject = subject_of(lifted, &values, (name, model), sources);
-    subject.imported.iter_mut().for_each(|i| i.numbered = numbered.clone());
+    if let Some(imported) = &mut subject.imported {
+        imported.numbered = numbered;
+    }
     Ok(subject)
 }
 

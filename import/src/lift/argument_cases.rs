@@ -96,8 +96,8 @@ impl Cases {
 }
 
 impl Walk<'_, '_> {
-    /// Looks for an argument that would decide a condition that is not followed: it chooses one of two values, of which
-    /// one is followed, or each is in one case.
+    /// Looks for an argument that would decide a condition that is not followed. The argument chooses one of two values. One
+    /// of them is followed, or each is in one case.
     pub(super) fn wants_argument(&mut self, at: usize, cond: Term) {
         let mut open = vec![cond];
         while let Some(t) = open.pop() {

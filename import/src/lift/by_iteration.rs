@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A condition over the iteration and values of the launch has one outcome in each iteration, the same for all roles that
-//! ask. So has a word of memory that the kernel does not change. The program has a number known only at run time for each iteration:
-//! each condition is a bit of it, and what the trip counts of loops inside depend on is the rest. A proof lets these
+//! ask. So has a word of memory that the kernel does not change. The program has a number of each iteration, known only at
+//! run time. Each condition is a bit of it. The rest is what the trip counts of loops inside depend on. A proof lets these
 //! numbers be any. That is more than any launch has, so a fault may be one of no launch.
 
 use rustc_hash::FxHashMap;

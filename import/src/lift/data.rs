@@ -74,7 +74,7 @@ fn varies(s: &Shared<'_>, t: Term) -> bool {
 }
 
 /// Whether a trip count differs by iteration in a way that not each role knows.
-fn count_varies(a: &Arena, t: Term) -> bool {
+pub(super) fn count_varies(a: &Arena, t: Term) -> bool {
     match a.node(t) {
         _ if a.as_number(t).is_some() => false,
         Node::Const(_) => false,

@@ -64,8 +64,8 @@ fn inverse(s: &mut Shared<'_>, t: Term, v: u32) -> Option<(i64, Vec<i64>)> {
     Some((least, inverse))
 }
 
-/// Terms of the steps of an iteration as one term over the number of the step: those that the number of the iteration
-/// enters as a multiple of the number of steps only, such as a slot that a variable moves on. `i` is the counter.
+/// Terms of the steps of an iteration as one term over the number of the step, such as a slot that a variable moves on. In
+/// each, the counter `i` stands in multiples of the number of steps only.
 pub(super) fn by_number(s: &mut Shared<'_>, i: Term, all: &[Term]) -> Option<Term> {
     let u = all.len() as i64;
     let iterations = [(vec![(i, u)].into(), i)];

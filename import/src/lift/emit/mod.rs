@@ -16,6 +16,7 @@ use crate::symbolic::{Atom, Term};
 
 use super::Free;
 use super::build::{FIRST, Plan};
+use super::data::count_varies;
 use super::exprs::{Names, opposite};
 use super::launch::ParamField;
 use super::merge::{Merged, MergedKind, Set, each_term};
@@ -402,9 +403,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     }
 
     fn repeat(&mut self, at: usize, h: u32, count: Term, body: &[Merged], now: Set) -> Result<(), Error> {
-        let varies = |x| matches!(x, Atom::Counter(h) if h != u32::MAX) || matches!(x, Atom::Var(_));
-        let numbered = self.names.outcomes.is_some() && self.expr(at, count).is_ok_and(|e| self.is_of_tile(&e));
-        if self.s.arena.mentions(count, varies) && !numbered {
+        if count_varies(&self.s.arena, count) {
             let message = format!("how often this loop runs differs by iteration: {}", self.s.arena.show(count));
             return Err(self.error(at, message, "a trip count that a launch has"));
         }
@@ -435,15 +434,6 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
             each_term(body, &mut |t| reads |= of_tile(t));
         }
         reads
-    }
-
-    /// Whether a trip count reads nothing that changes but numbers of iterations.
-    fn is_of_tile(&self, bound: &Expr) -> bool {
-        let mut without = bound.clone();
-        let mut numbers = Vec::new();
-        bound.visit(&mut |x| numbers.extend(matches!(x, Expr::Tape(..)).then(|| x.clone())));
-        numbers.iter().for_each(|x| without.replace(x, &Expr::Const(0)));
-        without.is_launch_constant()
     }
 
     /// A loop whose iterations `var` numbers.

@@ -364,37 +364,31 @@ impl<'p, 'a> Search<'p, 'a> {
         Ok(())
     }
 
-    /// Continues a run of the cell to the place between two jobs.
-    fn run_to_next(&mut self, cell: &mut CanonicalRun<'p>, lengths: &[i64]) -> Result<(), Failure> {
-        let before = cell.steps;
-        loop {
-            match cell.next() {
-                StepOutcome::JobBegins => break,
-                StepOutcome::RunEnded(end) => return Err(self.wrong(cell, lengths, Some(end))),
-                _ => {}
-            }
-        }
-        self.steps += cell.steps - before;
-        Ok(())
-    }
-
-    /// Runs a launch without a job. Its agents may end before the loop over jobs, as in `if jobs > 0:`.
-    fn no_job(&mut self, mut cell: CanonicalRun<'p>) -> Result<(), Failure> {
+    /// Continues a run of the cell to the place between two jobs. Returns how the run ends if it does so before.
+    fn advance(&mut self, cell: &mut CanonicalRun<'p>) -> Option<RunEnd> {
         let before = cell.steps;
         let end = loop {
             match cell.next() {
-                StepOutcome::JobBegins => {
-                    self.steps += cell.steps - before;
-                    return self.finish(cell, &[]);
-                }
-                StepOutcome::RunEnded(end) => break end,
+                StepOutcome::JobBegins => break None,
+                StepOutcome::RunEnded(end) => break Some(end),
                 _ => {}
             }
         };
         self.steps += cell.steps - before;
-        match end {
-            RunEnd::Finished if is_clean(&cell) => Ok(()),
-            end => Err(self.wrong(&cell, &[], Some(end))),
+        end
+    }
+
+    /// Continues a run of the cell to the place between two jobs, where there is another job.
+    fn run_to_next(&mut self, cell: &mut CanonicalRun<'p>, lengths: &[i64]) -> Result<(), Failure> {
+        self.advance(cell).map_or(Ok(()), |end| Err(self.wrong(cell, lengths, Some(end))))
+    }
+
+    /// Runs a launch without a job. Its agents may end before the loop over jobs, as in `if jobs > 0:`.
+    fn no_job(&mut self, mut cell: CanonicalRun<'p>) -> Result<(), Failure> {
+        match self.advance(&mut cell) {
+            None => self.finish(cell, &[]),
+            Some(RunEnd::Finished) if is_clean(&cell) => Ok(()),
+            end => Err(self.wrong(&cell, &[], end)),
         }
     }
 
