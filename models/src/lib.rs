@@ -41,6 +41,8 @@ pub use apply::{SET, apply};
 pub use describe::{Row, describe, render};
 pub use parse::parse;
 
+use std::sync::OnceLock;
+
 use warpline_sim::machine::Machine;
 
 /// The machines that come along, sorted by name. A test holds the list against the files of the crate.
@@ -73,10 +75,12 @@ pub fn text(name: &str) -> Option<&'static str> {
     EMBEDDED.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
 }
 
-/// A machine that comes along.
+/// A machine that comes along. Its file is parsed once in a process: who checks thousands of kernels asks as often.
 pub fn embedded(name: &str) -> Option<Machine> {
-    // A test parses every embedded file, so an error can only mean an unknown name.
-    parse(name, text(name)?).ok()
+    static PARSED: [OnceLock<Option<Machine>>; EMBEDDED.len()] = [const { OnceLock::new() }; EMBEDDED.len()];
+    let at = EMBEDDED.iter().position(|(n, _)| *n == name)?;
+    // A test parses every embedded file, so there is no error to report.
+    PARSED[at].get_or_init(|| parse(name, EMBEDDED[at].1).ok()).clone()
 }
 
 /// The name among [`names`] that was probably meant.

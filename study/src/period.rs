@@ -88,17 +88,17 @@ fn folded(g: &Graph, classes: &BTreeMap<Event, Vec<u32>>, steps: usize) -> Optio
     }
     let (first, last) = ((whole / 3.0) as i64, (whole * 2.0 / 3.0) as i64);
     let middle = |e: u32| place[e as usize].filter(|p| (first..last).contains(&p.1));
-    let mut seen: BTreeMap<Arc, i64> = BTreeMap::new();
+    let mut arcs: Vec<Arc> = Vec::new();
     for e in &g.edges {
         let (Some(a), Some(b)) = (middle(e.from), place[e.to as usize]) else { continue };
-        let arc = Arc { from: a.0, to: b.0, periods: b.1 - a.1, ticks: e.ticks as i64 };
-        *seen.entry(arc).or_default() += 1;
+        arcs.push(Arc { from: a.0, to: b.0, periods: b.1 - a.1, ticks: e.ticks as i64 });
     }
+    arcs.sort_unstable();
     // Each event recurs once in a period, except across the ends of the part considered.
-    if seen.values().any(|n| *n < last - first) {
+    if arcs.chunk_by(|a, b| a == b).any(|same| (same.len() as i64) < last - first) {
         return None;
     }
-    let arcs: Vec<Arc> = seen.into_keys().collect();
+    arcs.dedup();
     let (ticks, cycle) = match ratio(nodes.len(), &arcs)? {
         Some(found) => (found.ticks as f64 / found.periods as f64, found.nodes),
         None => (0.0, Vec::new()),

@@ -36,13 +36,14 @@ pub enum Step {
     Broken,
 }
 
-/// The effect of an operation, from which the engine computes its time.
+/// The effect of an operation, from which the engine computes its time. The two large effects are boxed: every step
+/// passes its effect on by value.
 #[derive(Clone, Debug)]
 pub enum StepEffect {
     /// A move.
-    Move(MoveEffect),
+    Move(Box<MoveEffect>),
     /// A matrix operation.
-    Mma(MmaEffect),
+    Mma(Box<MmaEffect>),
     /// Vector arithmetic.
     Alu {
         /// Lane operations of this warp.

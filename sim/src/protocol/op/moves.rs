@@ -33,7 +33,7 @@ pub(super) struct Evaluated {
     pub(super) dst: Footprint,
     /// The tile moved.
     pub(super) tile: TileKey,
-    pub(super) effect: MoveEffect,
+    pub(super) effect: Box<MoveEffect>,
 }
 
 impl<'o> Move<'o> {
@@ -58,7 +58,7 @@ impl<'o> Move<'o> {
     pub(super) fn evaluate(&self, w: &mut World<'_>, a: AgentId) -> Result<Evaluated, Blocked> {
         let src = w.footprint(a, self.src, self.crew)?;
         let dst = w.footprint(a, self.dst, self.crew)?;
-        let mut effect = self.measure(w, &src, &dst);
+        let mut effect = Box::new(self.measure(w, &src, &dst));
         let tile = w.copied(a, &src, &dst);
         effect.tile = Some(tile);
         if w.prog.objects[dst.obj as usize].class != Class::Global {

@@ -30,7 +30,7 @@ struct Evaluated {
     left: Footprint,
     right: Footprint,
     acc: Footprint,
-    effect: MmaEffect,
+    effect: Box<MmaEffect>,
 }
 
 impl<'o> Product<'o> {
@@ -45,7 +45,7 @@ impl<'o> Product<'o> {
         let acc = w.footprint(a, self.acc, 0)?;
         w.ready(a, &left)?;
         w.ready(a, &right)?;
-        let mut effect = shape(w.prog, self.kind, self.left, self.right);
+        let mut effect = Box::new(shape(w.prog, self.kind, self.left, self.right));
         effect.tiles = (w.held(a, &left), w.held(a, &right));
         Ok(Evaluated { left, right, acc, effect })
     }
