@@ -168,7 +168,8 @@ pub(super) fn basis(simulation: &Simulation, paint: Paint) -> String {
     let r = &simulation.report;
     let mut text = String::new();
     let (checked, reads) = r.reads_checked;
-    if reads > 0 {
+    // PTX states no tiles.
+    if reads > 0 && (checked > 0 || simulation.subject.imported.is_none()) {
         text += &format!(
             "{} of {} state the tile that they expect, and were checked.\n",
             count(checked as i64),

@@ -201,10 +201,11 @@ fn scope(v: &Verification) -> String {
         text += &field("Fences", &v.subject.fences.to_string());
     }
     let (with, all) = r.reads;
-    text += &field(
-        "Reads",
-        &format!("{} of {} in the last run state the tile that they expect", count(with as i64), count(all as i64)),
-    );
+    let reads = match with {
+        0 if v.subject.imported.is_some() => "PTX names no tiles: which tile a read finds is not checked".to_string(),
+        _ => format!("{} of {} in the last run state the tile that they expect", count(with as i64), count(all as i64)),
+    };
+    text += &field("Reads", &reads);
     if let Some(n) = r.searched {
         text += &field("States", &count(n as i64));
     }
