@@ -363,8 +363,9 @@ fn unknown_copies(program: &Program) -> String {
     lines.truncate(3);
     match (lines.is_empty(), more) {
         (true, _) => String::new(),
-        (_, 0) => format!("{UNKNOWN_COPIES} (line {}). ", lines.join(", ")),
-        (_, n) => format!("{UNKNOWN_COPIES} (line {} and {n} more). ", lines.join(", ")),
+        (_, 0) if lines.len() == 1 => format!("{UNKNOWN_COPIES} (line {}). ", lines[0]),
+        (_, 0) => format!("{UNKNOWN_COPIES} (lines {}). ", lines.join(", ")),
+        (_, n) => format!("{UNKNOWN_COPIES} (lines {} and {n} more). ", lines.join(", ")),
     }
 }
 
