@@ -68,8 +68,8 @@ pub(crate) fn notes(
         _ => {}
     }
     let rows = t.rows.iter().filter(|r| drawn(r.cta)).count();
-    let RowCounts { asked, idle, still } = counts;
-    let chosen = asked + idle + still;
+    let RowCounts { asked, idle, still, further } = counts;
+    let chosen = asked + idle + still + further;
     if chosen < rows {
         notes.push(format!("{} of {} rows chosen.", grouped(chosen as u64), grouped(rows as u64)));
     }
@@ -80,6 +80,12 @@ pub(crate) fn notes(
     if still > 0 {
         let rows = if still == 1 { "row that stays as it is" } else { "rows that stay as they are" };
         notes.push(format!("Left out: {} {rows}.", grouped(still as u64)));
+    }
+    if further > 0 {
+        notes.push(format!(
+            "Left out: {} further slots of their buffers (`--roles` chooses rows).",
+            grouped(further as u64)
+        ));
     }
     if piled {
         notes.push(format!(
