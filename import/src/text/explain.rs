@@ -5,7 +5,7 @@ use std::fmt::Write;
 use warpline_sim::ir::{Class, Executors, Instr, Op, Phase};
 use warpline_sim::words::of;
 
-use super::{bar_written, warps, written};
+use super::{bar_written, written};
 use crate::lift::Lifted;
 
 /// Most sets of warps that are listed.
@@ -98,7 +98,19 @@ fn none(s: &mut String, empty: bool, why: &str) {
     }
 }
 
-/// A set of warps in words.
+/// A set of warps in words: `warp 4`, `warps 0, 4 to 7`.
 fn named(mask: u64) -> String {
-    format!("{} {}", if mask.count_ones() == 1 { "warp" } else { "warps" }, warps(mask))
+    let mut list: Vec<(u32, u32)> = Vec::new();
+    for w in (0..u64::BITS).filter(|w| mask >> w & 1 == 1) {
+        match list.last_mut() {
+            Some((_, last)) if *last + 1 == w => *last = w,
+            _ => list.push((w, w)),
+        }
+    }
+    let range = |(first, last): &(u32, u32)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first} to {last}"),
+    };
+    let ranges: Vec<String> = list.iter().map(range).collect();
+    format!("{} {}", if mask.count_ones() == 1 { "warp" } else { "warps" }, ranges.join(", "))
 }
