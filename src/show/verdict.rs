@@ -291,8 +291,16 @@ pub(crate) fn suggestion(s: &RepairReport, paint: Paint) -> String {
             };
             format!("  {}\n  Checked: the changed kernel {holds}.", wrap(&found.words, WIDTH - 2, 4))
         }
-        None if s.limited => format!("  None found: {tried} were tried, and there are more."),
-        None => format!("  None found: {tried} were tried."),
+        None => {
+            let more = if s.limited { ", and there are more" } else { "" };
+            match &s.undecided {
+                Some(words) => {
+                    let words = format!("One has no fault in a short run, and a trial did not decide it: {words}");
+                    format!("  None is proved: {tried} were tried{more}.\n  {}", wrap(&words, WIDTH - 2, 4))
+                }
+                None => format!("  None found: {tried} were tried{more}."),
+            }
+        }
     };
     format!("{head}\n{text}\n\n")
 }
