@@ -60,7 +60,7 @@ pub struct RepairReport {
     pub tried: usize,
     /// Whether more changes exist than were tried.
     pub limited: bool,
-    /// The first change without a fault in a short run that was not decided, in words: mostly, its proof takes too many steps.
+    /// The first change that is clean in a short run and was not decided, in words.
     pub undecided: Option<String>,
 }
 
