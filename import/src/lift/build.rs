@@ -278,7 +278,7 @@ pub(super) fn program(
         s.assume(entry.line, "sizes that set trip counts are not negative");
     }
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
-    let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(original(*t)))).collect();
+    let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.bare(original(*t)))).collect();
     let mut related = super::related::related(&mut s.arena, &names, &stands_for);
     let line_of = |at: usize| s.entry.code[at.min(s.entry.code.len() - 1)].line;
     // Not every number of iterations belongs to a launch.

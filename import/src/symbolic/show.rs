@@ -20,11 +20,12 @@ impl Arena {
         }
     }
 
-    /// A term that nothing surrounds.
-    fn bare(&self, t: Term) -> String {
+    /// A term that nothing surrounds, without brackets.
+    pub fn bare(&self, t: Term) -> String {
         match self.node(t) {
             Node::Sum(k, parts) => self.shown_sum(*k, parts),
             Node::Op(Op::Ge, args) => self.not_negative(args[0]),
+            Node::Op(Op::Eq, args) => self.is_zero(args[0]),
             _ => self.show(t),
         }
     }
@@ -71,7 +72,7 @@ impl Arena {
             Op::Min => listed("min"),
             Op::Max => listed("max"),
             Op::Not => format!("not {}", self.show(args[0])),
-            Op::Eq => format!("({} == 0)", self.bare(args[0])),
+            Op::Eq => format!("({})", self.is_zero(args[0])),
             Op::Ge => format!("({})", self.not_negative(args[0])),
             Op::If => format!("({} ? {} : {})", self.show(args[0]), self.show(args[1]), self.show(args[2])),
             Op::Load => format!("memory[{}]", self.bare(args[0])),
@@ -92,16 +93,26 @@ impl Arena {
     /// `a >= b` or `a > b` for `a - b >= 0`.
     fn not_negative(&self, t: Term) -> String {
         let Node::Sum(k, parts) = self.node(t) else { return format!("{} >= 0", self.show(t)) };
-        let side = |sign: i64| -> Vec<(Term, i64)> {
-            parts.iter().filter(|(_, c)| c.signum() == sign).map(|(t, c)| (*t, c.saturating_abs())).collect()
-        };
-        let (left, right) = (side(1), side(-1));
-        let of = |constant: i64, parts: &[(Term, i64)]| self.shown_sum(constant, parts);
-        match *k {
-            -1 => format!("{} > {}", of(0, &left), of(0, &right)),
-            k if k < 0 => format!("{} >= {}", of(0, &left), of(k.saturating_neg(), &right)),
-            k => format!("{} >= {}", of(k, &left), of(0, &right)),
+        let (k, word) = if *k == -1 { (0, ">") } else { (*k, ">=") };
+        self.compared(k, parts, word)
+    }
+
+    /// `a == b` for `a - b == 0`.
+    fn is_zero(&self, t: Term) -> String {
+        match self.node(t) {
+            Node::Sum(k, parts) => self.compared(*k, parts, "=="),
+            _ => format!("{} == 0", self.show(t)),
         }
+    }
+
+    /// A sum compared with zero, with what is subtracted on the right.
+    fn compared(&self, k: i64, parts: &[(Term, i64)], word: &str) -> String {
+        let side = |sign: i64| -> String {
+            let parts = parts.iter().filter(|(_, c)| c.signum() == sign).map(|(t, c)| (*t, c.saturating_abs()));
+            let constant = if k.signum() == sign { k.saturating_abs() } else { 0 };
+            self.shown_sum(constant, &parts.collect::<Vec<_>>())
+        };
+        format!("{} {word} {}", side(1), side(-1))
     }
 }
 
