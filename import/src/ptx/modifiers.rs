@@ -67,9 +67,10 @@ fn words() -> impl Iterator<Item = &'static str> {
 /// The first word of a modifier that no instruction has, with the word that is probably meant.
 pub(super) fn unknown<'m>(op: &str, mods: &'m [String]) -> Option<(&'m str, Option<&'static str>)> {
     CHECKED.binary_search(&op).ok()?;
-    let typed = |word: &str| word == "pred" || word.contains(|c: char| c.is_ascii_digit());
-    let parts = mods.iter().flat_map(|m| m.split("::"));
-    let wrong = parts.filter(|word| !typed(word)).find(|word| !KNOWN.contains(word))?;
+    let typed = |word: &str| word == "pred" || word.bytes().any(|c| c.is_ascii_digit());
+    let read = |word: &str| KNOWN.contains(word) || typed(word);
+    let wrong =
+        mods.iter().filter(|m| !KNOWN.contains(m.as_str())).flat_map(|m| m.split("::")).find(|word| !read(word))?;
     Some((wrong, words().find(|known| near(known, wrong))))
 }
 
