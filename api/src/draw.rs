@@ -176,7 +176,10 @@ pub fn trace_part(t: &Timeline, window: Window) -> Result<TracePart, Error> {
         let end = t.end.div_ceil(TICKS);
         return Err(Error::new(format!("the window is empty; the timeline ends at cycle {end}")));
     }
-    let timeline = if asked || many.is_some() { trace::window(t, from, to) } else { t.clone() };
+    let mut timeline = if asked || many.is_some() { trace::window(t, from, to) } else { t.clone() };
+    if to < t.end {
+        timeline.truncated_at = Some(to);
+    }
     Ok(TracePart { timeline, cut: many.map(|tick| tick / TICKS) })
 }
 

@@ -133,8 +133,8 @@ pub use files::{files_below, short_path};
 pub use load::{
     BuiltinScenario, CompiledKernel, Expectation, Imported, MachineFile, Second, Subject, beside_name,
     builtin_scenarios, collected, describe, finding_label, finding_message, formatted, hint, is_ptx, kernel_text,
-    lifted, load, load_on, load_second, load_text, machine_file, machine_named, machine_names, parse_argument,
-    parse_grid, read, readable_name, set_machine, short_name, titles, waiting_message,
+    lifted, load, load_on, load_second, load_text, machine_file, machine_named, machine_names, parameter_types,
+    parse_argument, parse_grid, read, readable_name, set_machine, short_name, titles, waiting_message,
 };
 pub use measured::{Interval, Traits, Uncertainty, uncertainty};
 pub use output::{create_all, replace_file};

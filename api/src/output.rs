@@ -34,7 +34,11 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it does not name a file"));
     }
     // In the same folder: a rename across file systems is not one step.
-    let mut file = temporary(path.parent().unwrap_or(Path::new("")), old.as_ref())?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    if !folder.as_os_str().is_empty() && !folder.exists() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no folder `{}`", folder.display())));
+    }
+    let mut file = temporary(folder, old.as_ref())?;
     file.write_all(bytes)?;
     // On the disk before the rename, so that a crash leaves no empty file under the name.
     file.as_file().sync_all()?;

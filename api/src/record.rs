@@ -15,7 +15,7 @@ use crate::load::{self, Subject};
 use crate::request::{Clock, Request};
 use crate::simulate::{Simulation, run_with_record};
 use crate::status::Status;
-use crate::window::default_window;
+use crate::window::{default_window, saved_window};
 
 /// Largest number of spans of a record: more than a readable chart shows, and few enough for memory.
 pub const SPANS: usize = 2_000_000;
@@ -29,7 +29,7 @@ pub struct Recording {
     pub timeline: Timeline,
     /// The cycles that a chart shows first: steps of the main loop with all warps at work, where the run is longer.
     pub opening: Option<Range<u64>>,
-    /// CTAs per cluster; `None` for a saved trace.
+    /// CTAs per cluster; `None` for a saved trace of few CTAs, 1 for another one of `warpline trace`.
     pub cluster: Option<u32>,
     /// Whether the run follows a schedule, so that its times are not its own.
     pub scheduled: bool,
@@ -125,6 +125,9 @@ pub fn record(subject: &Subject) -> Result<Recording, Error> {
     })
 }
 
+/// Most CTAs of a saved trace that a chart shows. It does not know the size of a cluster.
+const FEW: u32 = 4;
+
 /// Reads a saved trace in Chrome's format.
 ///
 /// # Errors
@@ -135,11 +138,14 @@ pub fn read_trace(name: &str) -> Result<Recording, Error> {
     if timeline.title.is_empty() {
         timeline.title = load::short_name(name).to_string();
     }
+    // Only a trace of `warpline trace` says how long the run took. Such a trace is shown as the run is.
+    let ours = timeline.took.is_some();
+    let ctas = timeline.rows.iter().map(|r| r.cta + 1).max().unwrap_or(0);
     Ok(Recording {
         name: name.to_string(),
+        opening: ours.then(|| saved_window(&timeline)).flatten(),
+        cluster: (ours && ctas > FEW).then_some(1),
         timeline,
-        opening: None,
-        cluster: None,
         scheduled: false,
         status: Status::Holds,
         simulation: None,

@@ -45,6 +45,12 @@ fn readable(timeline: &Timeline, ctas: u32, at: u64, end: u64) -> Option<Range<u
     windows.into_iter().find(fits)
 }
 
+/// The same for a saved trace, which does not know the steps.
+pub(crate) fn saved_window(timeline: &Timeline) -> Option<Range<u64>> {
+    let end = timeline.truncated_at.unwrap_or(timeline.end) / TICKS;
+    readable(timeline, 1, all_at_work(timeline, 1).unwrap_or(0), end)
+}
+
 /// Whether a row is a warp of the first CTAs.
 fn is_warp(timeline: &Timeline, ctas: u32, row: u32) -> bool {
     let row = timeline.rows.get(row as usize);

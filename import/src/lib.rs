@@ -38,7 +38,7 @@
 //! let module = ptx::read(source).expect("PTX");
 //! let lifted = lift::lift(&module, &module.entries[0], "k.ptx", source, &lift::Launch::default()).expect("it lifts");
 //! assert_eq!(lifted.program.warps, 2);
-//! print!("{}", text::explain(&lifted));
+//! print!("{}", text::explain(&lifted, &lifted.program.name));
 //! ```
 
 pub mod flow;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Input;
-use super::values::{Cells, frame, mark, size};
+use super::values::{Cells, cycle, frame, mark, size};
 use warpline_api::Setting;
 use warpline_api::draw::{Mark, Size};
 
@@ -21,11 +21,11 @@ pub struct Gantt {
     pub output: PathBuf,
 
     /// The first cycle to draw
-    #[arg(long, value_name = "CYCLE")]
+    #[arg(long, value_name = "CYCLE", value_parser = cycle, allow_negative_numbers = true)]
     pub from: Option<u64>,
 
     /// The last cycle to draw
-    #[arg(long, value_name = "CYCLE")]
+    #[arg(long, value_name = "CYCLE", value_parser = cycle, allow_negative_numbers = true)]
     pub to: Option<u64>,
 
     /// Draw the whole run. The default is some steps of the main loop, with all warps at work
@@ -107,11 +107,11 @@ pub struct View {
     pub second: Second,
 
     /// The first cycle to show
-    #[arg(long, value_name = "CYCLE")]
+    #[arg(long, value_name = "CYCLE", value_parser = cycle, allow_negative_numbers = true)]
     pub from: Option<u64>,
 
     /// The last cycle to show. The default without --from is that of `gantt`
-    #[arg(long, value_name = "CYCLE")]
+    #[arg(long, value_name = "CYCLE", value_parser = cycle, allow_negative_numbers = true)]
     pub to: Option<u64>,
 
     /// Run the commands in this file first, one per line, by their names in the palette. `key X` presses a key, `dump` prints
@@ -188,11 +188,11 @@ pub struct Trace {
     pub format: Option<TraceFormat>,
 
     /// The first cycle to write
-    #[arg(long, value_name = "CYCLE")]
+    #[arg(long, value_name = "CYCLE", value_parser = cycle, allow_negative_numbers = true)]
     pub from: Option<u64>,
 
     /// The last cycle to write
-    #[arg(long, value_name = "CYCLE")]
+    #[arg(long, value_name = "CYCLE", value_parser = cycle, allow_negative_numbers = true)]
     pub to: Option<u64>,
 
     /// Write the whole run. The default is the first 60,000 operations and waits, a few megabytes

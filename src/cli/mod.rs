@@ -136,7 +136,7 @@ pub struct LaunchArgs {
     pub sass: Option<PathBuf>,
 
     /// CTAs of the grid (132, 64x64, 8x8x16)
-    #[arg(long, value_name = "XxYxZ", value_parser = grid, help_heading = "Compiled kernels")]
+    #[arg(long, value_name = "XxYxZ", value_parser = grid, allow_negative_numbers = true, help_heading = "Compiled kernels")]
     pub grid: Option<Three>,
 
     /// The value of a parameter by its position, from 0 (5=4096), or at a byte of a structure (5+8=4096). Repeatable; the

@@ -6,6 +6,7 @@ use clap::Args;
 use warpline_study::sweep::{Axis, Shard};
 
 use super::Input;
+use super::values::cycle;
 use warpline_api::Setting;
 
 /// `warpline run`.
@@ -49,11 +50,11 @@ pub struct Compare {
     pub plot: Option<PathBuf>,
 
     /// The first cycle to draw
-    #[arg(long, value_name = "CYCLE", requires = "plot")]
+    #[arg(long, value_name = "CYCLE", value_parser = cycle, allow_negative_numbers = true, requires = "plot")]
     pub from: Option<u64>,
 
     /// The last cycle to draw. The default without --from is the end of the first steps of the slower main loop
-    #[arg(long, value_name = "CYCLE", requires = "plot")]
+    #[arg(long, value_name = "CYCLE", value_parser = cycle, allow_negative_numbers = true, requires = "plot")]
     pub to: Option<u64>,
 
     /// Print one JSON object (schema `warpline.compare/1`, see docs/json.md)

@@ -18,6 +18,11 @@ pub(super) fn memory(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected a size such as `4GB` or `512MB`".to_string())
 }
 
+/// A cycle, also with the commas of the reports: `41,495`.
+pub(super) fn cycle(text: &str) -> Result<u64, String> {
+    text.replace(',', "").parse().map_err(|_| "expected a cycle: a whole number from 0 on".to_string())
+}
+
 /// Seconds, from 0 on.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let number = text.trim().parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);

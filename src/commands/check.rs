@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use warpline_api::{ClaimResult, Error, Request, Status};
-use warpline_sim::words::{number, ungrouped};
+use warpline_sim::words::{number, of, ungrouped};
 
 use crate::cli::Check;
 use crate::console::{Console, Paint};
@@ -56,7 +56,7 @@ pub(super) fn check(args: &Check, console: &mut Console) -> Result<Status, Error
         let held = results.iter().filter(|c| c.holds == Some(true)).count();
         let refuted = results.iter().filter(|c| c.holds == Some(false)).count();
         let stated = if wrong == 0 { "all as stated".to_string() } else { format!("{wrong} not as stated") };
-        console.print(&format!("{} claims: {held} held, {refuted} refuted; {stated}\n", results.len()))?;
+        console.print(&format!("{}: {held} held, {refuted} refuted; {stated}\n", of(results.len() as i64, "claim")))?;
     }
     Ok(status)
 }

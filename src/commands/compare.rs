@@ -21,8 +21,9 @@ pub(super) fn compare(args: &Compare, console: &mut Console) -> Result<Status, E
     for saved in two.into_iter().filter(|r| r.simulation.is_none()) {
         if let Some(tick) = saved.timeline.truncated_at {
             let (name, cycle) = (&saved.name, plain(tick as f64 / TICKS as f64));
-            console
-                .error(&format!("note: `{name}` has nothing after cycle {cycle}: there was too much to record\n"))?;
+            console.error(&format!(
+                "note: `{name}` has nothing after cycle {cycle}; its work and waits are those before it\n"
+            ))?;
         }
     }
     let comparison = warpline_api::compare(&a, &b);

@@ -8,6 +8,7 @@ use crate::cli::Recheck;
 use crate::console::Console;
 use crate::show::{WIDTH, wrap};
 use warpline_api::{Error, Status, refusal_words};
+use warpline_sim::words::of;
 
 pub(super) fn recheck(args: &Recheck, console: &mut Console) -> Result<Status, Error> {
     let text = warpline_api::read(&args.certificate)?;
@@ -60,7 +61,10 @@ fn valid(c: &Certificate, checked: Checked) -> String {
     row("bound", &list(&bound));
     row("excluded", &s.excludes.join(", "));
     let Checked { cells, cases, delayed, comparisons, .. } = checked;
-    row("checked", &format!("{cells} cells, {cases} base cases, {comparisons} comparisons"));
+    row(
+        "checked",
+        &[of(cells as i64, "cell"), of(cases as i64, "base case"), of(comparisons as i64, "comparison")].join(", "),
+    );
     row("", &format!("each access delayed in {delayed} of the base cases, to decide races without clocks"));
     for (i, what) in TRUSTED.iter().enumerate() {
         row(if i == 0 { "trusted" } else { "" }, what);

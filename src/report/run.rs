@@ -63,8 +63,7 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
     if let Some(c) = r.cycles_per_tile {
         rows.push(("Per K-tile", format!("{} cycles in the steady state of one CTA", plain(c))));
     }
-    let (grid, waves) = (of(r.ctas, "CTA"), of(r.waves, "wave"));
-    rows.push(("Grid", format!("{grid}; a core runs {} in {waves}", count(r.ctas_of_core))));
+    rows.push(("Grid", show::grid(simulation)));
     let o = &r.occupancy;
     rows.push((
         "Occupancy",

@@ -17,7 +17,8 @@ const FAULTS: usize = 4;
 pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
     let mut text = head(&s.subject, paint);
     let r = &s.redundancy;
-    text += &format!("As it is: {}\n\n", sentence(&r.whole, s.varied.as_ref(), paint));
+    let whole = format!("As it is: {}", sentence(&r.whole, s.varied.as_ref(), paint));
+    text += &format!("{}\n\n", wrap(&whole, WIDTH, 0));
     if let Some(x) = &r.whole.violation {
         return text + &violation(&s.subject, x, paint) + "No statement was removed, because the kernel has a fault.\n";
     }
@@ -58,6 +59,11 @@ pub(crate) fn barriers(s: &Barriers, paint: Paint) -> String {
     };
     let values: Vec<String> = s.subject.program.params.iter().map(|(n, v)| format!("{n}={v}")).collect();
     text += &format!("  {}\n", wrap(&format!("This holds for {}.", values.join(" ")), WIDTH, 2));
+    if s.subject.imported.is_some() {
+        let words = "A compiled kernel's accesses of global memory are not followed, so what only orders those counts as \
+                     redundant. `warpline verify` lists what else is assumed.";
+        text += &format!("  {}\n", wrap(words, WIDTH, 2));
+    }
     let (steps, wall) = (of(r.whole.steps as i64, "step"), s.wall_s);
     text + &format!("\n{} with nothing removed; {wall:.3} s\n", steps)
 }

@@ -3,7 +3,7 @@
 use warpline_sim::words;
 use warpline_study::critical::{Actor, Part};
 
-use super::roles::{cut, short_file};
+use super::roles::{cut, place_of};
 use super::table::{Align, Table};
 use crate::console::Paint;
 use warpline_api::CriticalPath;
@@ -23,7 +23,7 @@ pub(super) fn path(simulation: &Simulation, path: Option<&CriticalPath>, paint: 
     for p in path.critical.parts.iter().take(PARTS).filter(|p| p.fraction >= SMALL) {
         let (who, what) = names(p);
         let place = p.site.and_then(|s| sites.get(s as usize));
-        let place = place.map_or(String::new(), |s| format!("{}:{}  {}", short_file(&s.file), s.line, s.text));
+        let place = place.map_or(String::new(), |s| format!("{}  {}", place_of(s), s.text));
         t.row([percent(p.fraction), who, what, place]);
     }
     let of = if path.whole { String::new() } else { format!(" of the first {} cycles", plain(path.until)) };

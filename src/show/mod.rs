@@ -22,7 +22,7 @@ pub(crate) use beside::beside;
 pub(crate) use claims::claims;
 pub(crate) use compare::compare;
 pub(crate) use plan::plan;
-pub(crate) use summary::{certainty, padding, scaled};
+pub(crate) use summary::{certainty, grid, padding, scaled};
 pub(crate) use sweep::sweep;
 pub(crate) use table::{Align, Table, wrap};
 pub(crate) use verdict::{fault, sentence, suggestion, verdict, violation};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use warpline_sim::ir::Site;
 use warpline_sim::report::RoleTime;
 use warpline_sim::words;
 
@@ -10,7 +11,7 @@ use warpline_sim::words::percent;
 
 use super::WIDTH;
 use crate::console::Paint;
-use warpline_api::{Simulation, bank_conflicts};
+use warpline_api::{Simulation, bank_conflicts, is_ptx};
 
 /// The smallest share listed.
 const SMALL: f64 = 0.0005;
@@ -94,7 +95,7 @@ pub(super) fn waits(simulation: &Simulation, paint: Paint) -> String {
     let mut t = Table::new(&[Align::Right, Align::Left, Align::Left, Align::Left], 2);
     for (_, role, site, stall, x) in at.into_iter().take(WAITS) {
         let (place, text) = match sites.get(site as usize) {
-            Some(s) => (format!("{}:{}", short_file(&s.file), s.line), s.text.clone()),
+            Some(s) => (place_of(s), s.text.clone()),
             None => (String::new(), String::new()),
         };
         t.row([percent(x), role.clone(), words::wait(program, site, stall), format!("{place}  {text}")]);
@@ -114,6 +115,14 @@ pub(super) fn conflicts(simulation: &Simulation, paint: Paint) -> String {
         text += &format!("  {}\n", wrap(&line, WIDTH, 4));
     }
     if text.is_empty() { text } else { format!("{}\n{text}\n", paint.head("Bank conflicts")) }
+}
+
+/// The place of a statement in a table. The text of a compiled kernel is one file, and its name is often long.
+pub(super) fn place_of(site: &Site) -> String {
+    if is_ptx(&site.file) {
+        return format!("line {}", site.line);
+    }
+    format!("{}:{}", short_file(&site.file), site.line)
 }
 
 /// The last part of a file's path; the head of the text has the whole path.

@@ -1,5 +1,7 @@
 //! The text of a schedule: each move, and the two operations that nothing orders.
 
+use std::ops::Range;
+
 use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, FindingKind};
 use warpline_sim::schedule::Act;
@@ -20,18 +22,20 @@ pub(super) fn schedule(x: &Violation, w: &Witness, paint: Paint) -> String {
     let mut text =
         format!("\n{}\n", paint.head(&format!("A schedule that leads to it ({}{least})", of(n as i64, "move"))));
     let key = |i: usize| w.pair.is_some_and(|p| p.first == i || p.second == i) || i + 1 == n;
-    let first = n.saturating_sub(SHOWN);
+    let groups = repeated(&w.told, &key);
+    let first = groups.len().saturating_sub(SHOWN);
     let mut skipped = 0;
-    for (i, told) in w.told.iter().enumerate() {
-        if i < first && !key(i) {
-            skipped += 1;
+    for (nth, of_group) in groups.into_iter().enumerate() {
+        let is_key = key(of_group.start);
+        if nth < first && !is_key {
+            skipped += of_group.len() as i64;
             continue;
         }
         if skipped > 0 {
             text += &format!("       {} before this (`--schedule-out FILE` writes them)\n", of(skipped, "move"));
             skipped = 0;
         }
-        text += &line(i, told, &x.sites, key(i) && !x.findings.is_empty(), paint);
+        text += &line(of_group.start, &w.told[of_group], &x.sites, is_key && !x.findings.is_empty(), paint);
     }
     if let (Some(p), Some(f)) = (w.pair, x.findings.first()) {
         text += &format!("{}\n", wrap(&meaning(p, w, f, &x.sites), WIDTH, 0));
@@ -39,8 +43,27 @@ pub(super) fn schedule(x: &Violation, w: &Witness, paint: Paint) -> String {
     text + "\n"
 }
 
-/// One move, `> 12  producer w0 line 23: ...`, with the objects that it touches below.
-fn line(i: usize, told: &MoveDescription, sites: &[Site], key: bool, paint: Paint) -> String {
+/// Moves of one agent at one statement that follow each other, such as the stores of an instruction to several slots. A
+/// move of the fault stands alone.
+fn repeated(told: &[MoveDescription], key: &impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (i, x) in told.iter().enumerate() {
+        match groups.last_mut() {
+            Some(last) if !key(i) && !key(last.start) && same(&told[last.start], x) => last.end = i + 1,
+            _ => groups.push(i..i + 1),
+        }
+    }
+    groups
+}
+
+/// Whether two moves are steps of one agent at one statement.
+fn same(a: &MoveDescription, b: &MoveDescription) -> bool {
+    (&a.agent, a.site) == (&b.agent, b.site) && a.act == Act::Does && b.act == Act::Does
+}
+
+/// One move, `> 12  producer w0 line 23: ...`, or several alike, with the objects that they touch below.
+fn line(i: usize, moves: &[MoveDescription], sites: &[Site], key: bool, paint: Paint) -> String {
+    let [told, ..] = moves else { return String::new() };
     let site = sites.get(told.site as usize);
     let (line, what) = site.map_or((0, ""), |s| (s.line, s.text.as_str()));
     let words = match told.act {
@@ -50,11 +73,18 @@ fn line(i: usize, told: &MoveDescription, sites: &[Site], key: bool, paint: Pain
         Act::Breaks => format!("{} fails at line {line}: {what}", told.agent),
         Act::Lands(_) => format!("an operation that {} started at line {line} lands: {what}", told.agent),
     };
+    let words = if moves.len() > 1 { format!("{words} ({})", of(moves.len() as i64, "move")) } else { words };
     let mark = if key { ">" } else { " " };
     let words = wrap(&words, WIDTH, 9);
     let mut text = format!("{mark} {:>4}  {}\n", i + 1, if key { paint.head(&words) } else { words });
-    if !told.touches.is_empty() {
-        text += &format!("         {}\n", wrap(&told.touches.join(", "), WIDTH - 9, 9));
+    let mut touches: Vec<&str> = Vec::new();
+    for touch in moves.iter().flat_map(|m| &m.touches).map(String::as_str) {
+        if !touches.contains(&touch) {
+            touches.push(touch);
+        }
+    }
+    if !touches.is_empty() {
+        text += &format!("         {}\n", wrap(&touches.join(", "), WIDTH - 9, 9));
     }
     text
 }

@@ -45,6 +45,17 @@ pub(super) fn head(s: &Subject, paint: Paint) -> String {
     text + "\n"
 }
 
+/// The CTAs of the grid and of a core, and the cores without work.
+pub(crate) fn grid(simulation: &Simulation) -> String {
+    let (r, machine) = (&simulation.report, &simulation.subject.machine);
+    let runs = format!("{}; a core runs {} in {}", of(r.ctas, "CTA"), count(r.ctas_of_core), of(r.waves, "wave"));
+    let cores = machine.get("core.count").map_or(0, |n| n as i64);
+    if machine.vendor == Vendor::Paper || r.ctas >= cores || r.ctas_of_core > 1 {
+        return runs;
+    }
+    format!("{runs}; {} of {cores} cores have none", count(cores - r.ctas))
+}
+
 /// Name, title, cores and clock of a machine.
 fn machine(m: &Machine) -> String {
     let mut text = format!("{}, {}", m.name, m.title);
@@ -81,8 +92,7 @@ pub(super) fn numbers(simulation: &Simulation, paint: Paint) -> String {
     if let Some(c) = r.cycles_per_tile {
         text += &field("Per K-tile", &format!("{} cycles in the steady state of one CTA", plain(c)));
     }
-    let waves = of(r.waves, "wave");
-    text += &field("Grid", &format!("{}; a core runs {} in {waves}", of(r.ctas, "CTA"), count(r.ctas_of_core)));
+    text += &field("Grid", &grid(simulation));
     let o = &r.occupancy;
     let by: Vec<String> = o.by.iter().map(|(what, n)| format!("{what} {n}")).collect();
     let by = if by.is_empty() { String::new() } else { format!(" (CTAs each limit allows: {})", by.join(", ")) };
@@ -168,7 +178,8 @@ pub(super) fn basis(simulation: &Simulation, paint: Paint) -> String {
     let r = &simulation.report;
     let mut text = String::new();
     let (checked, reads) = r.reads_checked;
-    if reads > 0 {
+    // PTX states no tiles.
+    if reads > 0 && (checked > 0 || simulation.subject.imported.is_none()) {
         text += &format!(
             "{} of {} state the tile that they expect, and were checked.\n",
             count(checked as i64),

@@ -201,10 +201,11 @@ fn scope(v: &Verification) -> String {
         text += &field("Fences", &v.subject.fences.to_string());
     }
     let (with, all) = r.reads;
-    text += &field(
-        "Reads",
-        &format!("{} of {} in the last run state the tile that they expect", count(with as i64), count(all as i64)),
-    );
+    let reads = match with {
+        0 if v.subject.imported.is_some() => "PTX names no tiles: which tile a read finds is not checked".to_string(),
+        _ => format!("{} of {} in the last run state the tile that they expect", count(with as i64), count(all as i64)),
+    };
+    text += &field("Reads", &reads);
     if let Some(n) = r.searched {
         text += &field("States", &count(n as i64));
     }
@@ -290,8 +291,16 @@ pub(crate) fn suggestion(s: &RepairReport, paint: Paint) -> String {
             };
             format!("  {}\n  Checked: the changed kernel {holds}.", wrap(&found.words, WIDTH - 2, 4))
         }
-        None if s.limited => format!("  None found: {tried} were tried, and there are more."),
-        None => format!("  None found: {tried} were tried."),
+        None => {
+            let more = if s.limited { ", and there are more" } else { "" };
+            match &s.undecided {
+                Some(words) => {
+                    let words = format!("One has no fault in a short run, and a trial did not decide it: {words}");
+                    format!("  None is proved: {tried} were tried{more}.\n  {}", wrap(&words, WIDTH - 2, 4))
+                }
+                None => format!("  None found: {tried} were tried{more}."),
+            }
+        }
     };
     format!("{head}\n{text}\n\n")
 }

@@ -36,6 +36,29 @@ fn commands_that_cannot_answer_for_a_compiled_kernel_say_so() {
     }
 }
 
+/// What was understood ends with what a launch needs; an instruction is not read without a modifier that it misspells.
+#[test]
+fn an_explanation_names_the_next_command_and_a_misspelled_modifier_is_an_error() {
+    let dir = TempDir::new();
+    let file = dir.write("k.ptx", KERNEL);
+    let said = warpline(&["import", "--explain", &file]);
+    assert_eq!(said.status, Status::Holds, "{}", said.err);
+    let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in
+        ["k of ", "2 warps", "cond_11: arg0 == 7 (both outcomes are tried)", "0: u32", "--grid XxYxZ --arg 0=VALUE"]
+    {
+        assert!(words.contains(part), "`{part}` is missing in {}", said.out);
+    }
+    let file = dir.write("misspelled.ptx", KERNEL.replace("bar.sync", "bar.snyc"));
+    let said = warpline(&["verify", &file]);
+    assert_eq!(said.status, Status::BadInput, "{}", said.out);
+    assert!(
+        said.err.contains("`bar.snyc` has the modifier `snyc`") && said.err.contains("expected `sync`"),
+        "{}",
+        said.err
+    );
+}
+
 /// A text need not say how many threads a block has: the error names the option that does.
 #[test]
 fn a_block_that_the_text_does_not_give_is_an_option() {

@@ -12,7 +12,9 @@ use warpline_import::lift::Launch;
 use warpline_import::lift::launch::{Argument, Array, TensorMap};
 use warpline_import::ptx::{Entry, Param};
 use warpline_sim::diag::Diagnostic;
+use warpline_sim::words::of;
 
+use super::readable_name;
 use crate::error::{Error, Position, Sources};
 use crate::request::Request;
 
@@ -226,7 +228,7 @@ pub fn parse_grid(text: &str) -> Result<[u32; 3], String> {
 
 /// The launch of a file, with values of options above those of the file.
 pub(super) fn launch(request: &Request, entry: &Entry) -> Result<Launch, Error> {
-    let (given, kernel) = (&request.launch, &entry.name);
+    let (given, kernel) = (&request.launch, readable_name(&entry.name));
     let mut launch = given.clone();
     if let Some(path) = &request.launch_file {
         let text = request.read(path)?;
@@ -238,10 +240,13 @@ pub(super) fn launch(request: &Request, entry: &Entry) -> Result<Launch, Error> 
             Error::Input { diagnostics: vec![d], sources: Sources::from([(name.clone(), text.clone())]) }
         };
         if let Some(args) = from_file.args {
-            let (n, m) = (args.len(), entry.params.len());
+            let (n, m) = (args.len() as i64, entry.params.len() as i64);
             if n != m {
-                let message = format!("`{kernel}` has {m} parameters, and the launch has {n} arguments");
-                return Err(at("args", message, "one for each parameter; null where it is not used"));
+                let message =
+                    format!("`{kernel}` has {}, and the launch has {}", of(m, "parameter"), of(n, "argument"));
+                let label =
+                    format!("one for each parameter, null where it is not used: {}", parameter_types(&entry.params));
+                return Err(at("args", message, &label));
             }
             let args: BTreeMap<u16, Argument> = (0..).zip(args).collect();
             args.iter().try_for_each(|(p, a)| fits(entry, *p, a)).map_err(|m| at("args", m, "of this list"))?;
@@ -261,7 +266,10 @@ fn parsed(name: &str, text: &str) -> Result<LaunchFile, Error> {
     serde_json::from_str(text).map_err(|e| {
         // The message ends with the place, which the caret already shows.
         let message = e.to_string();
-        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(m, _)| m);
+        let message = match message.rsplit_once(" at line ").map_or(message.as_str(), |(m, _)| m) {
+            end if end.starts_with("EOF while parsing") => "the file ends where more of its JSON is needed",
+            other => other,
+        };
         let offset = offset(text, Position { line: e.line(), column: e.column() });
         let d = Diagnostic::new(name, offset..(offset + 1).min(text.len()), message, "read up to here")
             .help("docs/import.md describes launch files");
@@ -283,7 +291,10 @@ fn offset(text: &str, at: Position) -> usize {
 fn fits(entry: &Entry, position: u16, a: &Argument) -> Result<(), String> {
     let Some(p) = entry.params.get(usize::from(position)) else {
         let n = entry.params.len();
-        return Err(format!("there is no parameter {position}; `{}` has {n}, counted from 0", entry.name));
+        return Err(format!(
+            "there is no parameter {position}; `{}` has {n}, counted from 0",
+            readable_name(&entry.name)
+        ));
     };
     let what = parameter(position, p);
     if let Argument::Fields(fields) = a {
@@ -316,9 +327,27 @@ const LONGEST_NAME: usize = 40;
 /// A parameter in words: ``parameter 5, `k_param_5` (u32)``. Names that a compiler made of types are left out: they are
 /// the name of the kernel and the position.
 pub(super) fn parameter(position: u16, p: &Param) -> String {
-    let ty = if p.bytes > 8 || p.ty == "b8" && p.bytes > 1 { format!("{} bytes", p.bytes) } else { p.ty.clone() };
+    let ty = type_of(p);
     if p.name.len() > LONGEST_NAME {
         return format!("parameter {position} ({ty})");
     }
     format!("parameter {position}, `{}` ({ty})", p.name)
+}
+
+/// The type of a parameter: of a structure, its bytes.
+fn type_of(p: &Param) -> String {
+    if p.bytes > 8 || p.ty == "b8" && p.bytes > 1 { format!("{} bytes", p.bytes) } else { p.ty.clone() }
+}
+
+/// The types of all parameters by position, as a launch file lists their values: `0 to 2: u64; 3: u32`.
+pub fn parameter_types(params: &[Param]) -> String {
+    let types: Vec<String> = params.iter().map(type_of).collect();
+    let (mut list, mut first) = (Vec::new(), 0);
+    for same in types.chunk_by(|a, b| a == b) {
+        let last = first + same.len() - 1;
+        let at = if first == last { first.to_string() } else { format!("{first} to {last}") };
+        list.push(format!("{at}: {}", same[0]));
+        first = last + 1;
+    }
+    list.join("; ")
 }

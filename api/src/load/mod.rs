@@ -35,7 +35,7 @@ use crate::schedule::{self, ScheduleFile};
 use library::{Library, Place, Values};
 
 pub use entries::readable_name;
-pub use launch::{collected, parse_argument, parse_grid};
+pub use launch::{collected, parameter_types, parse_argument, parse_grid};
 pub(crate) use lowered::Lowered;
 pub use names::{
     BuiltinScenario, MachineFile, builtin_scenarios, describe, formatted, machine_file, machine_named, machine_names,

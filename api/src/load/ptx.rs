@@ -10,7 +10,7 @@ use warpline_import::ptx::{self, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::{Cover, Fences, Level};
-use warpline_sim::ir::{Class, Dtype, Object, Program};
+use warpline_sim::ir::{Class, Dtype, Instr, MoveKind, Object, Op, Program};
 use warpline_sim::machine::Machine;
 use warpline_sim::report::Fidelity;
 
@@ -240,12 +240,13 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         let arrays_unknown = !kernel.launch.args.values().any(gives_array);
         let charged = match &kernel.untimed {
             None => {
-                let (schedule, arrays) = (&kernel.assembled, if arrays_unknown { ARRAYS_UNKNOWN } else { "" });
+                let schedule = &kernel.assembled;
+                let arrays = if arrays_unknown { ARRAYS_UNKNOWN.to_string() } else { unknown_copies(&program) };
                 format!("{CHARGED} {schedule} {arrays}Races are not looked for: `verify` does that")
             }
             Some(why) => format!("{NOT_CHARGED} ({why})"),
         };
-        let note = format!("the PTX is for {}, and {chosen}. {charged}", kernel.target);
+        let note = format!("The PTX is for {}, and {chosen}. {charged}", kernel.target);
         let imported = Imported::launched(kernel.lifted.assumptions, arrays_unknown);
         let fidelity = Fidelity::usual(&model);
         let values: Values = program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
@@ -343,6 +344,34 @@ const CHARGED: &str = "Instructions are those of the PTX, by class, and addresse
 /// What a run leaves out where the launch has numbers alone.
 const ARRAYS_UNKNOWN: &str = "The launch gives no array: all accesses to global memory are taken to hit L2, and the time is \
                               too short by the traffic of DRAM. `--launch FILE` gives arrays. ";
+
+/// The copies that read no array of the launch, in words: their tensor map or address is not known.
+fn unknown_copies(program: &Program) -> String {
+    let unknown = |i: &Instr| match i {
+        Instr::Op { op: Op::Move { how: MoveKind::TmaLoad | MoveKind::CpAsync, src, .. }, .. } => {
+            let o = &program.objects[src.obj as usize];
+            o.class == Class::Global && o.name == lift::UNKNOWN_GLOBAL
+        }
+        _ => false,
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for pc in (0..).zip(&program.code).filter(|(_, i)| unknown(i)).map(|(pc, _)| pc) {
+        lines.push(program.site(pc).line.to_string());
+    }
+    lines.dedup();
+    let more = lines.len().saturating_sub(3);
+    lines.truncate(3);
+    match (lines.is_empty(), more) {
+        (true, _) => String::new(),
+        (_, 0) if lines.len() == 1 => format!("{UNKNOWN_COPIES} (line {}). ", lines[0]),
+        (_, 0) => format!("{UNKNOWN_COPIES} (lines {}). ", lines.join(", ")),
+        (_, n) => format!("{UNKNOWN_COPIES} (lines {} and {n} more). ", lines.join(", ")),
+    }
+}
+
+/// What a run leaves out where some copies read an array that is not known.
+const UNKNOWN_COPIES: &str = "Some copies have a tensor map or an address that is not known, such as a map that the kernel \
+                              writes: they are taken to hit L2, and DRAM does not count them";
 
 /// Whether an argument is an array, or has one inside.
 fn gives_array(a: &Argument) -> bool {

@@ -87,9 +87,9 @@ pub(crate) fn search(
     if found.0.found.is_some() {
         return found;
     }
-    let tried = found.0.tried;
     let several = several::search(subject, fault, steps, several::MISSING);
-    (RepairReport { tried: tried + several.0.tried, ..several.0 }, several.1)
+    let undecided = found.0.undecided.or(several.0.undecided);
+    (RepairReport { tried: found.0.tried + several.0.tried, undecided, ..several.0 }, several.1)
 }
 
 /// A condition on the sizes that repairs a kernel, where no other change was found. `given` is the kernel with the values
@@ -158,7 +158,7 @@ fn first_that_holds(
     for (i, attempt) in attempts.into_iter().take(TRIED).enumerate() {
         let Some(repair) = tried(subject, attempt.text, steps) else { continue };
         let found = Suggestion { words: attempt.words, outcome: repair.outcome.clone(), edits: Vec::new() };
-        let suggested = RepairReport { found: Some(found), tried: i + 1, limited: false };
+        let suggested = RepairReport { found: Some(found), tried: i + 1, limited: false, undecided: None };
         if repair.outcome == Outcome::Proved {
             return Some((suggested, repair));
         }

@@ -47,7 +47,10 @@ pub(super) fn search(
             let words = format!("{}; and {}", attempt.words, found.words);
             let found = Suggestion { words, outcome: repair.outcome.clone(), edits: Vec::new() };
             let repair = Repair::of(&repair.file, old, repair.text, repair.outcome);
-            return (RepairReport { found: Some(found), tried, limited: report.limited }, Some(repair));
+            return (
+                RepairReport { found: Some(found), tried, limited: report.limited, undecided: None },
+                Some(repair),
+            );
         }
     }
     (RepairReport { tried, ..found }, None)

@@ -278,7 +278,7 @@ pub(super) fn program(
         s.assume(entry.line, "sizes that set trip counts are not negative");
     }
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
-    let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.show(original(*t)))).collect();
+    let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.bare(original(*t)))).collect();
     let mut related = super::related::related(&mut s.arena, &names, &stands_for);
     let line_of = |at: usize| s.entry.code[at.min(s.entry.code.len() - 1)].line;
     // Not every number of iterations belongs to a launch.
@@ -396,11 +396,11 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
         Effect::Init(bar, count) => match (a.constant(*bar), a.constant(*count)) {
             (Some(x), Some(c)) if c > 0 => {
                 if counts.insert(x, c as u32).is_some_and(|old| old != c as u32) {
-                    bad = bad.take().or(Some((at, format!("the barrier at {x} is initialised with two counts"))));
+                    bad = bad.take().or(Some((at, format!("the barrier at {x} is initialized with two counts"))));
                 }
             }
             _ => {
-                bad = bad.take().or(Some((at, format!("which barrier is initialised is not known: {}", a.show(*bar)))))
+                bad = bad.take().or(Some((at, format!("which barrier is initialized is not known: {}", a.show(*bar)))))
             }
         },
         Effect::Bar(id, n, sync) if *id != 0 || *n != threads || !sync => drop(named.insert(*id)),
@@ -419,7 +419,7 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
             at_inst(s, *at, format!("which barrier is meant is not known: {}", a.show(*t)), "a ring of barriers")
         })?;
         if let Some(x) = list.iter().find(|x| !counts.contains_key(x)) {
-            let message = format!("the barrier at address {x} is never initialised ({})", a.show(*t));
+            let message = format!("the barrier at address {x} is never initialized ({})", a.show(*t));
             return Err(at_inst(s, *at, message, "an address that `mbarrier.init` was given"));
         }
         lists.push(list);

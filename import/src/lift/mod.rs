@@ -134,6 +134,7 @@ use clusters::cluster;
 pub use clusters::lift;
 pub use launch::{Argument, Launch};
 pub(crate) use loaded::{Loaded, loads_global};
+pub use objects::UNKNOWN_GLOBAL;
 pub use possible_launch::PossibleLaunch;
 pub use pressure::load_order;
 pub use shared::Shared;
@@ -375,7 +376,7 @@ fn walked<'a>(
         "of registers, only those of `wgmma` are followed, and a `mov` of them is no use: that others have been loaded is not looked at",
         "whole rows that products read and no copy brings are not used; of bytes that threads read, only those right behind a copy are compared with what is written",
         "`elect.sync` picks the first active lane, each time the same; the other lanes of a warp are in step",
-        "PTX is what runs: the assembler keeps the order of synchronisation and of what it orders",
+        "PTX is what runs: the assembler keeps the order of synchronization and of what it orders",
     ] {
         shared.assume(entry.line, what);
     }

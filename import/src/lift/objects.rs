@@ -5,10 +5,13 @@ use warpline_sim::ir::{Class, Dtype, Object};
 use super::build::Plan;
 use super::tensor::TENSOR;
 
+/// The object of accesses to global memory whose array is not known.
+pub const UNKNOWN_GLOBAL: &str = "global";
+
 pub(super) fn objects(plan: &Plan) -> Vec<Object> {
     let object = |name: &str, class, dtype, rows, cols| Object::whole(name.into(), class, dtype, [rows, cols]);
     let mut list = vec![
-        object("global", Class::Global, Dtype::I8, 1, 128),
+        object(UNKNOWN_GLOBAL, Class::Global, Dtype::I8, 1, 128),
         object("loaded", Class::Reg, Dtype::I8, 1, 1),
         object("stored", Class::Reg, Dtype::I8, 1, 1),
         object("left", Class::Reg, Dtype::I8, 64, 32),

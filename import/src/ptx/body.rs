@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::lex::{Kind, Token};
+use super::modifiers::unknown;
 use super::scope::Scopes;
 use super::{Arg, Entry, Error, Inst, Loc, Module, Variable};
 
@@ -290,6 +291,16 @@ fn instruction(c: &mut Cursor<'_>, entry: &mut Entry, scopes: &mut Scopes, loc: 
             m.push_str(c.word().ok_or_else(|| c.expected("a modifier has no name", "a modifier"))?);
         }
         mods.push(m);
+    }
+    if let Some((wrong, meant)) = unknown(&op, &mods) {
+        let name = std::iter::once(op.as_str()).chain(mods.iter().map(String::as_str)).collect::<Vec<_>>().join(".");
+        let before = c.at.checked_sub(1).and_then(|i| c.tokens.get(i)).map_or(span.1, |t| t.span.1);
+        return Err(Error {
+            line,
+            span: (span.0, before),
+            message: format!("`{name}` has the modifier `{wrong}`, which is not known here"),
+            expected: meant.map_or("a modifier of PTX".into(), |m| format!("`{m}`")),
+        });
     }
     let labels = matches!(op.as_str(), "bra" | "brx");
     let mut args = Vec::new();

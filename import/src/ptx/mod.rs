@@ -6,6 +6,7 @@
 
 mod body;
 mod lex;
+mod modifiers;
 mod module;
 mod scope;
 

@@ -15,6 +15,7 @@ mod range;
 mod reads;
 mod rounded;
 mod settled;
+mod show;
 mod signs;
 mod table;
 
@@ -376,40 +377,6 @@ impl Arena {
             (k, []) => self.int(k),
             (0, [(t, 1)]) => *t,
             _ => self.intern(Node::Sum(k, list.into())),
-        }
-    }
-
-    /// A term as text, for explanations and errors.
-    pub fn show(&self, t: Term) -> String {
-        if self.sizes[t as usize] > 2000 {
-            return "a long expression".into();
-        }
-        match self.node(t) {
-            Node::Const(v) => v.to_string(),
-            Node::Atom(a) => match a {
-                Atom::Param(p, 0) => format!("arg{p}"),
-                Atom::Param(p, o) => format!("arg{p}+{o}"),
-                Atom::Counter(h) => format!("i{h}"),
-                Atom::Var(v) => format!("v{v}"),
-                Atom::Symbol(n) => format!("s{n}"),
-                Atom::Data(n) => format!("d{n}"),
-                Atom::Opaque(n) => format!("?{n}"),
-                Atom::Carried(_, r, _) => format!("carried{r}"),
-                Atom::Place(p) => format!("{p:?}"),
-            },
-            Node::Sum(k, parts) => {
-                let mut s: Vec<String> = parts
-                    .iter()
-                    .map(|(t, c)| if *c == 1 { self.show(*t) } else { format!("{c} * {}", self.show(*t)) })
-                    .collect();
-                s.extend((*k != 0).then(|| k.to_string()));
-                format!("({})", s.join(" + "))
-            }
-            Node::Op(op, args) => {
-                let args: Vec<String> = args.iter().map(|t| self.show(*t)).collect();
-                format!("{op:?}({})", args.join(", "))
-            }
-            Node::Table(i, first, cycle) => format!("{first:?}{cycle:?}[{}]", self.show(*i)),
         }
     }
 

@@ -164,7 +164,7 @@ fn a_ring_that_is_moved_on_by_the_steps_of_a_tile_is_one_counter() {
     let source = kernel(&form);
     let module = ptx::read(&source).expect("PTX");
     let lifted = lift::lift(&module, &module.entries[0], "k.ptx", &source, &lift::Launch::default()).expect("it lifts");
-    let shown = text::explain(&lifted);
+    let shown = text::explain(&lifted, "k");
     let waits: Vec<&str> = shown.lines().filter(|l| l.contains("wait mbar")).collect();
     assert_eq!(waits.len(), 2, "{shown}");
     // One variable says both slot and parity.

@@ -5,6 +5,7 @@ use warpline_sim::ir::{Class, Dtype, Expr, Grid, MbarDecl, NamedDecl, ParamId, R
 use super::{Context, Facts, Lower, Meaning, Mentions};
 use crate::ast::{Axis, DeclKind, Ident, Kernel, Memory, Param, Span, Type, TypeName, WarpSet};
 use crate::suggest::did_you_mean;
+use warpline_sim::words::of;
 
 /// Exclusive limit of extents and counts, so that the product of two of them and an element's bits does not overflow.
 const EXTENT: i64 = 1 << 27;
@@ -247,7 +248,12 @@ impl Lower<'_> {
             let Some(role) = self.program.roles.iter().find(|r| r.name == name.text) else { continue };
             let top = 64 - role.warps.leading_zeros();
             if top > warps {
-                let message = format!("`{}` reaches to warp {}, but a CTA has {warps} warps", name.text, top - 1);
+                let message = format!(
+                    "`{}` reaches to warp {}, but a CTA has {}",
+                    name.text,
+                    top - 1,
+                    of(i64::from(warps), "warp")
+                );
                 let d = self.diag(&set.span, message, format!("warps below {warps} were expected"));
                 self.value_error(d);
             }

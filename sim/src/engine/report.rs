@@ -306,7 +306,8 @@ impl Engine<'_> {
         if let Some(u) = uses.first()
             && u.fraction >= 0.85
         {
-            return format!("{} is in use {:.0} % of the time", u.resource, u.fraction * 100.0);
+            let are = if u.resource.ends_with("slices") || u.resource.ends_with("slots") { "are" } else { "is" };
+            return format!("{} {are} in use {:.0} % of the time", u.resource, u.fraction * 100.0);
         }
         // The role that multiplies, else the role that works most.
         let main = roles.iter().max_by(|a, b| {

@@ -16,7 +16,7 @@ What the simulator predicts and what was measured, row by row, at `device` fidel
 compares the rows; nothing here is written by hand. Error is predicted / measured - 1 in time; means are of its size.
 
 **Conclusion.** Whole launches of Triton's products on an H200 are met to 4 to 7 % on average, one SM of a B200 to 3 %, and compiled
-kernels of 13 families that are read from PTX to 7 to 10 %. The largest errors are where several CTAs share a core and drift apart, and at one
+kernels of 13 families that are read from PTX to 6 to 8 %. The largest errors are where several CTAs share a core and drift apart, and at one
 stage.
 
 Machine numbers come from documents and micro-benchmarks, which `models/*.toml` cites. No number was chosen to meet a time below, with one

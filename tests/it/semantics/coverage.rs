@@ -270,5 +270,8 @@ fn what_lies_outside_is_said() {
           all: for i in 0..3: load A[0, i] -> a[i % 2]    //~ coverage
     ";
     let r = check("a100", body);
-    assert_eq!(message(&r, "begins"), "A[0, 2] begins at column 128, and A has 100: memory that is not the matrix's");
+    assert_eq!(
+        message(&r, "begins"),
+        "A[0, 2] begins at column 128 (blocks have 64 columns), and A has 100 columns: memory that is not the matrix's"
+    );
 }

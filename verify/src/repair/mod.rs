@@ -60,6 +60,8 @@ pub struct RepairReport {
     pub tried: usize,
     /// Whether more changes exist than were tried.
     pub limited: bool,
+    /// The first change that is clean in a short run and was not decided, in words.
+    pub undecided: Option<String>,
 }
 
 /// Largest number of changes tried, in one short run each.
@@ -123,34 +125,36 @@ pub fn suggest(
         steps.take_runs(done.iter().map(|(_, used, bytes)| steps.of_world(*used, *bytes)).sum());
         left.extend(some.iter().zip(done).filter_map(|(c, (clean, ..))| clean.then_some(c)));
     }
+    let described = |c: &Candidate<'_>| match c {
+        Candidate::Value(v) => v.words.clone(),
+        Candidate::Edits(e) => words(e),
+    };
     let decided = |c: &&Candidate<'_>, limits: Options| {
         let changed = match c {
             Candidate::Value(v) => v.given.clone(),
             Candidate::Edits(e) => apply(e, given)?,
         };
         let (verdict, used) = counted(&changed, rules, limits);
-        let words = match c {
-            Candidate::Value(v) => v.words.clone(),
-            Candidate::Edits(e) => words(e),
-        };
         let edits = match c {
             Candidate::Value(_) => Vec::new(),
             Candidate::Edits(e) => e.clone(),
         };
-        Some((Suggestion { words, outcome: verdict.outcome, edits }, used))
+        Some((Suggestion { words: described(c), outcome: verdict.outcome, edits }, used))
     };
-    let mut bounded = None;
+    let (mut bounded, mut undecided) = (None, None);
     for some in left.chunks(steps.at_once()).take(VERIFIED / steps.at_once()) {
         let Some(limits) = steps.of_a_proof() else {
             limited = true;
+            undecided = undecided.or_else(|| some.first().map(|c| described(c)));
             break;
         };
         let done: Vec<Option<(Suggestion, u64)>> = some.par_iter().map(|c| decided(c, limits)).collect();
         steps.take(done.iter().flatten().map(|(_, used)| used).sum());
         for (s, _) in done.into_iter().flatten() {
             match s.outcome {
-                Outcome::Proved => return RepairReport { found: Some(s), tried, limited },
+                Outcome::Proved => return RepairReport { found: Some(s), tried, limited, undecided },
                 Outcome::Bounded { .. } => bounded = bounded.or(Some(s)),
+                Outcome::GaveUp { .. } => undecided = undecided.or(Some(s.words)),
                 _ => {}
             }
         }
@@ -160,7 +164,7 @@ pub fn suggest(
         }
     }
     let limited = limited || left.len() > VERIFIED;
-    RepairReport { found: bounded, tried, limited }
+    RepairReport { found: bounded, tried, limited, undecided }
 }
 
 /// Changes in words.

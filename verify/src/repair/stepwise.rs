@@ -33,7 +33,7 @@ pub fn suggest_several(
     allowed: Allowed<'_>,
     steps: &mut TrialSteps,
 ) -> RepairReport {
-    let mut report = RepairReport { found: None, tried: 0, limited: false };
+    let mut report = RepairReport { found: None, tried: 0, limited: false, undecided: None };
     if given.opaque_globals {
         return report;
     }

@@ -7,7 +7,7 @@ use super::format::{self, grouped};
 use super::layout::Frame;
 use super::notes::Strip;
 use super::options::{GanttOptions, Size};
-use super::select::RowCounts;
+use super::select::{MAX_LANES, RowCounts};
 
 /// Duration of the run, in cycles and, if the clock is known, in time.
 pub(crate) fn total(frame: &Frame<'_>) -> String {
@@ -36,6 +36,7 @@ pub(crate) fn notes(
     ctas: Option<u32>,
     shown: usize,
     counts: RowCounts,
+    piled: bool,
 ) -> Vec<String> {
     let (t, window) = (frame.t, frame.scale.window);
     let end = t.end.max(TICKS);
@@ -67,18 +68,29 @@ pub(crate) fn notes(
         _ => {}
     }
     let rows = t.rows.iter().filter(|r| drawn(r.cta)).count();
-    let RowCounts { asked, idle, still } = counts;
-    let chosen = asked + idle + still;
+    let RowCounts { asked, idle, still, further } = counts;
+    let chosen = asked + idle + still + further;
     if chosen < rows {
         notes.push(format!("{} of {} rows chosen.", grouped(chosen as u64), grouped(rows as u64)));
     }
     if idle > 0 {
         let rows = if idle == 1 { "row" } else { "rows" };
-        notes.push(format!("{} {rows} on which nothing happens left out.", grouped(idle as u64)));
+        notes.push(format!("Left out: {} {rows} on which nothing happens.", grouped(idle as u64)));
     }
     if still > 0 {
         let rows = if still == 1 { "row that stays as it is" } else { "rows that stay as they are" };
-        notes.push(format!("{} {rows} left out.", grouped(still as u64)));
+        notes.push(format!("Left out: {} {rows}.", grouped(still as u64)));
+    }
+    if further > 0 {
+        notes.push(format!(
+            "Left out: {} further slots of their buffers (`--roles` chooses rows).",
+            grouped(further as u64)
+        ));
+    }
+    if piled {
+        notes.push(format!(
+            "Of more than {MAX_LANES} operations at a time, the last line has the others, as shares of time."
+        ));
     }
     if shown < asked {
         let rows = if asked - shown == 1 { "row" } else { "rows" };

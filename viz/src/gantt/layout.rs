@@ -169,11 +169,12 @@ impl Plan {
             dense |= !drawing.dense.is_empty();
         }
         let strip = Strip::new(frame, options, measure);
+        let piled = tracks.iter().flat_map(|track| &track.lanes).any(|lane| lane.piled);
         let mut plan = Plan {
             title: options.title && !t.title.is_empty(),
             subtitle: options.title && !t.subtitle.is_empty(),
             legend: legend::Legend::new(&classes, dense, &marks, measure, em, width - 2 * em),
-            notes: lines(&notes(frame, &strip, options.ctas, tracks.len(), counts), options, |sentences| {
+            notes: lines(&notes(frame, &strip, options.ctas, tracks.len(), counts, piled), options, |sentences| {
                 wrap(sentences, measure, em * 8 / 10, width - 2 * em)
             }),
             axis_lines: if t.mhz > 0.0 { 2 } else { 1 },

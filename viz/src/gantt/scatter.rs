@@ -85,6 +85,14 @@ fn scene(points: &[Point], words: &Words<'_>) -> Result<Scene, GanttError> {
         let at = |t: i32| (MARGIN + t, MARGIN + SIDE - 1 - t - off);
         let ((x0, y0), (x1, y1)) = (at(from), at(to));
         s.line(Layer::Marks, [x0, y0, x1, y1], color);
+        // The name of the line at its upper end: above the plot, or beside it.
+        let (name, place) = match factor {
+            f if f > 1.0 => ("+15 %", Area::new(x1 - 100, MARGIN - EM - 8, 110, EM + 4)),
+            f if f < 1.0 => ("-15 %", Area::new(MARGIN + SIDE + 6, y1 - 2, MARGIN - 8, EM + 4)),
+            _ => ("equal", Area::new(MARGIN + SIDE + 6, MARGIN - EM - 8, MARGIN - 8, EM + 4)),
+        };
+        let align = if factor > 1.0 { Align::Right } else { Align::Left };
+        s.text(place, name, EM, align, theme.muted(), 1);
     }
     for p in points.iter().filter(|p| p.x > 0.0 && p.y > 0.0) {
         dot(&mut s, (x(p.x), y(p.y)), p.hollow, theme.paper());

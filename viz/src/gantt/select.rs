@@ -123,13 +123,19 @@ pub(crate) struct RowCounts {
     pub(crate) idle: usize,
     /// Barriers and slots that stay as they are.
     pub(crate) still: usize,
+    /// Further slots of buffers, where a CTA has very many.
+    pub(crate) further: usize,
 }
 
 /// Most barriers of a CTA, and most slots, that are shown although they stay as they are in the window.
 const MANY: usize = 12;
 
+/// Most slots of a CTA of which all are shown; of more, the next constant is the number of each buffer.
+const VERY_MANY: usize = 40;
+const OF_BUFFER: usize = 4;
+
 /// Leaves out rows without spans, unless no row has any. Of many barriers or slots of a CTA, those go too that stay as
-/// they are in the window, and that no wait in it names.
+/// they are in the window, and that no wait in it names. Of very many slots, the first of each buffer stay.
 pub(crate) fn leave_out(t: &Timeline, window: Window, tracks: &mut Vec<Track<'_>>, chosen: bool) -> RowCounts {
     let all = tracks.len();
     if tracks.iter().any(|track| !track.idle()) {
@@ -151,7 +157,29 @@ pub(crate) fn leave_out(t: &Timeline, window: Window, tracks: &mut Vec<Track<'_>
     if !chosen {
         tracks.retain(|track| !still(track));
     }
-    RowCounts { asked: tracks.len(), idle, still: busy - tracks.len() }
+    let still = busy - tracks.len();
+    if !chosen {
+        only_first_slots(tracks);
+    }
+    RowCounts { asked: tracks.len(), idle, still, further: busy - still - tracks.len() }
+}
+
+/// Keeps the first slots of each buffer of a CTA that has very many slots.
+fn only_first_slots(tracks: &mut Vec<Track<'_>>) {
+    let mut of_cta: BTreeMap<u32, usize> = BTreeMap::new();
+    let slots = tracks.iter().filter(|track| track.section == Section::Slots);
+    slots.for_each(|track| *of_cta.entry(track.row.cta).or_default() += 1);
+    let mut of_buffer: BTreeMap<(u32, String), usize> = BTreeMap::new();
+    tracks.retain(|track| {
+        let cta = track.row.cta;
+        if track.section != Section::Slots || of_cta.get(&cta).is_none_or(|n| *n <= VERY_MANY) {
+            return true;
+        }
+        let buffer = track.name.split('[').next().unwrap_or_default().to_string();
+        let nth = of_buffer.entry((cta, buffer)).or_default();
+        *nth += 1;
+        *nth <= OF_BUFFER
+    });
 }
 
 /// The selected rows, grouped by CTA and section, without spans.

@@ -1,7 +1,7 @@
 //! Heat maps: a number over two varied values, as colored cells with the number in each.
 
 use super::scale::number;
-use super::{EM, WIDTH, ink, muted, titled};
+use super::{EM, TITLE, WIDTH, below_titles, ink, muted, titled};
 use crate::gantt::font::Measure;
 use crate::gantt::scene::{Align, Area, Layer, Scene};
 use crate::gantt::{GanttError, Rgb, Theme};
@@ -59,9 +59,15 @@ pub(super) fn scene(p: &Heat, measure: Measure) -> Result<Scene, GanttError> {
     let least = EM + widest(&p.x).max(EM * 3);
     let cell_w = ((WIDTH - left - EM) / columns).clamp(least, EM * 10);
     let cell_h = EM * 2;
-    // Room for the titles, even with few columns.
-    let width = (left + cell_w * columns + EM).max(EM * 40);
-    let (mut s, top) = titled((width, EM * 19 / 2 + cell_h * rows), [&p.title, &p.subtitle], measure)?;
+    let note = match p.centre {
+        Some(c) => format!("blue above {}, brown below; the framed cell is the best", number(c)),
+        None => "the darker the larger; the framed cell is the best".to_string(),
+    };
+    // Room for the titles and the note, even with few columns.
+    let title = measure.width(&p.title, TITLE).max(measure.width(&p.subtitle, EM));
+    let width = (left + cell_w * columns + EM).max(title.max(measure.width(&note, EM)) + 2 * EM);
+    let height = below_titles(&p.subtitle) + EM * 5 + cell_h * rows;
+    let (mut s, top) = titled((width, height), [&p.title, &p.subtitle], measure)?;
     let plot = Area::new(left, top + EM * 7 / 2, cell_w * columns, cell_h * rows);
     s.plot = plot;
     s.text(
@@ -96,10 +102,6 @@ pub(super) fn scene(p: &Heat, measure: Measure) -> Result<Scene, GanttError> {
             }
         }
     }
-    let note = match p.centre {
-        Some(c) => format!("blue above {}, brown below; the framed cell is the best", number(c)),
-        None => "the darker the larger; the framed cell is the best".to_string(),
-    };
     s.text(
         Area::new(EM, plot.bottom() + EM / 2, width - 2 * EM, EM * 3 / 2),
         &note,

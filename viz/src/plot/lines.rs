@@ -61,8 +61,8 @@ pub(super) fn scene(p: &Lines, measure: Measure) -> Result<Scene, GanttError> {
             (Some((x, y)), Ok(v)) => {
                 s.fill(Layer::Marks, Area::new(x - 4, y - 4, 9, 9), LINE);
                 let words = if p.best == Some(i) { format!("{} (best)", number(*v)) } else { number(*v) };
-                let room = Area::new(x - EM * 5, y - EM * 2, EM * 10, EM * 3 / 2);
-                if let Some(taken) = s.text(room, &words, EM, Align::Center, ink(), 1) {
+                let (room, align) = beside((*x, *y), [i.checked_sub(1), Some(i + 1)].map(|n| *points.get(n?)?));
+                if let Some(taken) = s.text(room, &words, EM, align, ink(), 1) {
                     s.fill(Layer::Plates, taken, Theme::Light.paper());
                 }
             }
@@ -77,6 +77,17 @@ pub(super) fn scene(p: &Lines, measure: Measure) -> Result<Scene, GanttError> {
         }
     }
     Ok(s)
+}
+
+/// The place of a point's number: above it, or aside where the line to a neighbor is steep.
+fn beside((x, y): (i32, i32), neighbors: [Option<(i32, i32)>; 2]) -> (Area, Align) {
+    let steep = |n: Option<(i32, i32)>| n.is_some_and(|(at, height)| 4 * (y - height) > (at - x).abs());
+    match neighbors.map(steep) {
+        [false, false] => (Area::new(x - EM * 5, y - EM * 2, EM * 10, EM * 3 / 2), Align::Center),
+        [true, false] => (Area::new(x + EM / 2, y - EM * 2, EM * 10, EM * 3 / 2), Align::Left),
+        [false, true] => (Area::new(x - EM * 10 - EM / 2, y - EM * 2, EM * 10, EM * 3 / 2), Align::Right),
+        [true, true] => (Area::new(x - EM * 5, y + EM / 2, EM * 10, EM * 3 / 2), Align::Center),
+    }
 }
 
 /// Columns of the values: by number if they ascend, else evenly spaced.

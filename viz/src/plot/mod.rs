@@ -29,8 +29,9 @@ pub enum Plot {
 
 /// Width of every picture in pixels; a heat map with many columns is wider.
 const WIDTH: i32 = 1200;
-/// Size of the text.
+/// Size of the text, and of the title.
 const EM: i32 = 17;
+const TITLE: i32 = EM * 13 / 10;
 
 /// Draws an SVG document.
 ///
@@ -81,9 +82,14 @@ fn titled(size: (i32, i32), titles: [&str; 2], measure: Measure) -> Result<(Scen
     }
     let mut scene = Scene::new(size.0, size.1, Theme::Light.paper(), measure);
     let room = |y, h| Area::new(EM, y, size.0 - 2 * EM, h);
-    scene.text(room(EM / 2, EM * 2), titles[0], EM * 13 / 10, Align::Left, ink(), 1);
+    scene.text(room(EM / 2, EM * 2), titles[0], TITLE, Align::Left, ink(), 1);
     scene.text(room(EM * 5 / 2, EM * 3 / 2), titles[1], EM, Align::Left, muted(), 1);
-    Ok((scene, EM * 9 / 2))
+    Ok((scene, below_titles(titles[1])))
+}
+
+/// The first pixel line below the titles.
+fn below_titles(subtitle: &str) -> i32 {
+    if subtitle.is_empty() { EM * 3 } else { EM * 9 / 2 }
 }
 
 fn ink() -> Rgb {

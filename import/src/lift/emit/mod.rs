@@ -140,8 +140,10 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
                 if text.len() > 100 {
                     text = i.name();
                 }
-                let from = i.loc.and_then(|l| Some(format!("{}:{}", self.s.module.files.get(&l.file)?, l.line)));
-                let text = text.trim().to_string();
+                // The last part of a path is enough to find a line, and leaves room for the instruction.
+                let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_string();
+                let from = i.loc.and_then(|l| Some(format!("{}:{}", name(self.s.module.files.get(&l.file)?), l.line)));
+                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
                 (i.line, from.map_or(text.clone(), |from| format!("{text} // {from}")))
             }
             None => (1, String::new()),

@@ -2,6 +2,7 @@
 
 use crate::code::Code;
 use crate::ir::{Binary, Expr, Object, Place, Program};
+use crate::words::of;
 
 use super::Stored;
 use crate::protocol::footprint::Footprint;
@@ -56,13 +57,14 @@ impl World<'_> {
         }
         let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return Ok(()) };
         if !self.met(Code::Outside, pc, None) {
+            let unit = ["row", "column"][i];
+            let blocks = if by[i] > 1 { format!(" (blocks have {})", of(by[i], unit)) } else { String::new() };
             let message = format!(
-                "{} begins at {} {}, and {} has {}: memory that is not the matrix's",
+                "{} begins at {unit} {}{blocks}, and {} has {}: memory that is not the matrix's",
                 self.footprint_name(f),
-                ["row", "column"][i],
                 first[i],
                 self.prog.objects[f.obj as usize].name,
-                ends[i],
+                of(ends[i], unit),
             );
             self.find(Code::Outside, a, pc, message, None);
         }

@@ -19,6 +19,9 @@ use super::super::state::{Focus, State};
 use super::{edges, put, selected_on};
 use crate::counter::Counter;
 
+/// Most spans of a row on each side that are searched for another tile.
+const NEIGHBORS: usize = 8;
+
 /// Content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cell {
@@ -141,8 +144,7 @@ fn fitting(m: &Model, span: u32, cells: usize) -> Option<String> {
     let s = m.span(span);
     let word = word(m, span);
     let tight = s.label.replace(' ', "");
-    // The last index of a tile counts the steps.
-    let step = tight.trim_end_matches(']').rsplit(['[', ',']).next().unwrap_or_default().to_string();
+    let step = step(m, span).unwrap_or_default().to_string();
     let class = class::ALL[usize::from(m.class[span as usize])];
     let names = match class {
         Class::Full => vec![word, tight, step],
@@ -155,6 +157,25 @@ fn fitting(m: &Model, span: u32, cells: usize) -> Option<String> {
         Class::Phase(_) => vec![word],
     };
     names.into_iter().find(|n| !n.is_empty() && n.chars().count() < cells)
+}
+
+/// The index of a tile that counts the steps: the only one in which the tile before it in the slot, or else the one
+/// behind it, differs.
+fn step(m: &Model, span: u32) -> Option<&str> {
+    let indices = |i: u32| -> Option<(&str, Vec<&str>)> {
+        let (name, rest) = m.span(i).label.split_once('[')?;
+        Some((name, rest.split_once(']')?.0.split(',').map(str::trim).collect()))
+    };
+    let (name, own) = indices(span)?;
+    let row = m.spans_of(m.track[span as usize]);
+    let place = m.place(span);
+    let others = row[..place].iter().rev().take(NEIGHBORS).chain(row.iter().skip(place + 1).take(NEIGHBORS));
+    let other =
+        others.filter_map(|i| indices(*i)).find(|(n, list)| *n == name && list.len() == own.len() && *list != own);
+    let (_, other) = other?;
+    let mut differ = own.iter().zip(&other).filter(|(a, b)| a != b).map(|(a, _)| *a);
+    let only = differ.next()?;
+    differ.next().is_none().then_some(only)
 }
 
 /// The word of an operation on its bar.

@@ -1,5 +1,9 @@
 //! A lifted kernel as text: the recovered statements, with their lines.
 
+mod explain;
+
+pub use explain::explain;
+
 use std::fmt::Write;
 
 use warpline_sim::ir::{
@@ -314,72 +318,4 @@ fn constants(e: &Expr) -> Option<(&Expr, Vec<i64>)> {
     let Expr::Const(last) = e else { return None };
     list.push(*last);
     Some((index?, list))
-}
-
-/// What was recovered: roles, loops, rings, barriers, symbols, assumptions.
-pub fn explain(l: &Lifted) -> String {
-    let p = &l.program;
-    let mut s = format!("{} of {}: {} warps, {} statements\n\n", p.name, p.file, p.warps, p.code.len());
-    let mut sets: Vec<u64> = Vec::new();
-    for i in &p.code {
-        if let Instr::Only(Executors::Warps(w), _) = i
-            && !sets.contains(w)
-        {
-            sets.push(*w);
-        }
-    }
-    let _ = writeln!(s, "Roles");
-    for r in &p.roles {
-        let _ = writeln!(s, "  {}: warps {}", r.name, warps(r.warps));
-    }
-    let _ = writeln!(s, "\nSets of warps that act apart");
-    if sets.is_empty() {
-        let _ = writeln!(s, "  none: all warps do the same");
-    }
-    for w in sets.iter().take(16) {
-        let _ = writeln!(s, "  warps {}", warps(*w));
-    }
-    if sets.len() > 16 {
-        let _ = writeln!(s, "  and {} more", sets.len() - 16);
-    }
-    let _ = writeln!(s, "\nLoops");
-    for x in &p.loops {
-        let bound = x.bound.as_ref().map_or(String::new(), |e| written(p, e, true));
-        let _ = writeln!(s, "  line {}: {bound} times", p.site(x.head).line);
-    }
-    let _ = writeln!(s, "\nShared memory");
-    for o in p.objects.iter().filter(|o| o.class == Class::Shared) {
-        let _ = writeln!(s, "  {}: {} slots of {} bytes, {} pieces", o.name, o.slots, o.rows, o.pieces());
-    }
-    let _ = writeln!(s, "\nBarriers");
-    for b in &p.mbars {
-        let _ = writeln!(s, "  {}: {} stages, {} arrivals a phase", b.name, b.stages, b.count);
-    }
-    for (pc, i) in p.code.iter().enumerate() {
-        let Instr::Op { op: Op::MbarWait { bar: b, phase }, .. } = i else { continue };
-        let phase = match phase {
-            Phase::Parity(e) | Phase::Absolute(e) => format!("parity {}", written(p, e, true)),
-            Phase::State(s) => format!("state {s}"),
-        };
-        let _ = writeln!(s, "    line {}: wait {} {phase}", p.site(pc as u32).line, bar_written(p, b, true));
-    }
-    for b in &p.named {
-        let _ = writeln!(s, "  {}: number {}", b.name, b.first);
-    }
-    let _ = writeln!(s, "\nSymbols");
-    for (name, meaning) in &l.meaning {
-        let free = l.free.iter().any(|f| p.symbols[f.symbol as usize].name == *name);
-        let capped = l.capped.iter().any(|c| p.symbols[c.symbol as usize].name == *name);
-        let tried = match (free, capped) {
-            (true, _) => " (both outcomes are tried)",
-            (_, true) => " (every value is tried)",
-            _ => "",
-        };
-        let _ = writeln!(s, "  {name}: {meaning}{tried}");
-    }
-    let _ = writeln!(s, "\nAssumed");
-    for (what, line) in &l.assumptions {
-        let _ = writeln!(s, "  line {line}: {what}");
-    }
-    s
 }
