@@ -25,7 +25,7 @@ impl Walk<'_, '_> {
     /// A condition of a branch. Where data decide it, and both ways to `join` wait for barriers and signal nothing, the
     /// condition has one outcome in a launch.
     pub(super) fn alike(&mut self, at: usize, cond: Term, ways: (BlockId, BlockId), join: BlockId) -> Term {
-        if !self.opaque(cond) || self.peeks(cond) || !self.only_wait(ways, join) {
+        if !self.opaque(cond) || self.mentions_poll(cond) || !self.only_wait(ways, join) {
             return cond;
         }
         let line = self.inst(at).line;

@@ -272,8 +272,11 @@ fn walked<'a>(
         message: message.into(),
         expected: expected.into(),
     };
-    let block = launch.block.or_else(|| threads::block(entry)).ok_or_else(|| {
-        here("the text does not say how many threads a block has", "`.reqntid` or `.maxntid`, or `--block`")
+    let block = launch.block.or_else(|| threads::block(entry)).ok_or_else(|| match entry.block {
+        None => here("the text does not say how many threads a block has", "`.reqntid` or `.maxntid`, or `--block`"),
+        Some(_) => {
+            here("the text does not say which shape a block has", "`.reqntid` or `--block`, such as `--block 32x4`")
+        }
     })?;
     let threads = block.iter().product::<u32>();
     if threads == 0 || threads > 2048 {
@@ -365,8 +368,11 @@ fn walked<'a>(
     }
     if entry.block_is_bound && launch.block.is_none() {
         let [x, y, z] = block;
-        let shape =
-            if y * z > 1 { format!(", {x}x{y}x{z} by the numbers that the text gives them") } else { String::new() };
+        let shape = match threads::rows_of_warps(entry) {
+            Some(_) => format!(", {x}x{y}x{z}: a row of threads is taken for a warp"),
+            None if y * z > 1 => format!(", {x}x{y}x{z} by the numbers that the text gives them"),
+            None => String::new(),
+        };
         let what = format!("blocks have the largest size that `.maxntid` allows, {threads} threads{shape}");
         shared.assume(entry.line, what);
     }

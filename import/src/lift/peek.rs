@@ -15,7 +15,8 @@ impl Walk<'_, '_> {
             return true;
         }
         match self.s.arena.node(t) {
-            TermNode::Op(Op::Not, args) => self.peekish(args[0]),
+            // The low bits: a result that is kept in a small register.
+            TermNode::Op(Op::Not | Op::Rem, args) => self.peekish(args[0]),
             TermNode::Op(Op::If, args) => args[1..].iter().any(|x| self.peekish(*x)),
             TermNode::Op(Op::Either | Op::Both, args) => args.iter().any(|x| self.peekish(*x)),
             TermNode::Op(Op::Eq, args) => {
@@ -26,6 +27,14 @@ impl Walk<'_, '_> {
             TermNode::Sum(_, parts) => parts.len() == 1 && self.peekish(parts[0].0),
             _ => false,
         }
+    }
+
+    /// Whether a term has the result of a poll in any part.
+    pub(super) fn mentions_poll(&self, t: Term) -> bool {
+        self.peeked_terms.iter().any(|p| match self.s.arena.node(*p) {
+            TermNode::Atom(poll) => self.s.arena.mentions(t, |a| a == *poll),
+            _ => false,
+        })
     }
 
     pub(super) fn peeks(&self, cond: Term) -> bool {

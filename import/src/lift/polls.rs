@@ -20,6 +20,9 @@ use super::walk::Walk;
 /// The largest number of registers that hand on the result of a poll.
 const MOST_HANDED_ON: usize = 4;
 
+/// Values of a byte. Compilers keep the result of a poll in a register of 16 bits, and compare its low byte.
+const BYTE: i64 = 256;
+
 /// A phase of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Phase {
@@ -108,10 +111,16 @@ impl Walk<'_, '_> {
                 (inner == Some(*h)).then_some((*h, *r))
             }
             TermNode::Op(Op::Not | Op::Eq, args) => self.flag(args[0]),
+            TermNode::Op(Op::Rem, args) if self.is_byte(args[1]) => self.flag(args[0]),
             TermNode::Op(Op::If, args) => args.iter().find_map(|x| self.flag(*x)),
             TermNode::Sum(_, parts) if parts.len() == 1 => self.flag(parts[0].0),
             _ => None,
         }
+    }
+
+    /// Whether a modulus keeps the low byte, or more.
+    fn is_byte(&self, modulus: Term) -> bool {
+        self.s.arena.constant(modulus).is_some_and(|m| m > 0 && m % BYTE == 0)
     }
 
     /// Records the waits on one side of a branch in a loop that is being solved, if none is on the other side.
@@ -230,6 +239,8 @@ impl Walk<'_, '_> {
         match self.s.arena.node(value).clone() {
             // Skipped, and nothing was polled.
             TermNode::Const(k) if (k != 0) == when => Err(None),
+            // Its low byte may be looked at alone.
+            TermNode::Const(k) if k != 0 && k % BYTE == 0 => Err(None),
             TermNode::Const(_) => Ok(()),
             TermNode::Atom(Atom::Carried(h, r, _)) => {
                 from.push(((h, r), when));
@@ -250,6 +261,7 @@ impl Walk<'_, '_> {
             }
             TermNode::Op(Op::If, args) => self.names_either([args[0], args[1], args[2]], (wait, at), when, facts, from),
             TermNode::Op(Op::Not | Op::Eq, args) => self.names(args[0], (wait, at), !when, facts, from),
+            TermNode::Op(Op::Rem, args) if self.is_byte(args[1]) => self.names(args[0], (wait, at), when, facts, from),
             TermNode::Op(op @ (Op::Either | Op::Both), args) => {
                 // Where all parts are needed to skip the wait, a poll is needed, whatever else is.
                 let all = (op == Op::Both) == when;
@@ -271,7 +283,7 @@ impl Walk<'_, '_> {
                         let [first, second] = [args[1], args[2]].map(|t| a.scale(t, c)).map(|t| a.plus(t, k));
                         self.names_either([args[0], first, second], (wait, at), when, facts, from)
                     }
-                    _ if k == 0 => self.names(x, (wait, at), when, facts, from),
+                    _ if k == 0 && c % BYTE != 0 => self.names(x, (wait, at), when, facts, from),
                     _ if k == -c => self.names(x, (wait, at), !when, facts, from),
                     _ => Err(None),
                 },

@@ -419,8 +419,10 @@ impl Walk<'_, '_> {
                 return Ok(());
             }
         }
-        let followed =
-            (i.has("global") || i.has("const")) && matches!(size, 4 | 8) && !i.has("volatile") && !i.has("acquire");
+        let followed = (i.has("global") || i.has("const")) && !i.has("volatile") && !i.has("acquire");
+        // A byte or a half is the low part of the word at its address.
+        let part = (size < 4).then(|| 1i64 << (8 * size));
+        let followed = followed && (part.is_none() || !i.has("s8") && !i.has("s16"));
         for (n, a) in list.iter().enumerate() {
             let offset = n as i64 * size as i64;
             let v = match (&address, followed) {
@@ -430,7 +432,11 @@ impl Walk<'_, '_> {
                         "global memory that decides control flow does not change while the kernel runs",
                     );
                     let t = self.s.arena.plus(*t, offset);
-                    Val::Uni(self.s.arena.op(Op::Load, &[t]))
+                    let word = self.s.arena.op(Op::Load, &[t]);
+                    Val::Uni(part.map_or(word, |values| {
+                        let values = self.s.arena.int(values);
+                        self.s.arena.rem(word, values)
+                    }))
                 }
                 (Val::Uni(t), _) if shared && !self.opaque(*t) => {
                     let t = self.s.arena.plus(*t, offset);

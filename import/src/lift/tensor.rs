@@ -35,6 +35,10 @@ impl Walk<'_, '_> {
                 let base = self.s.tensor_at(to, columns);
                 self.push(at, 0, Effect::Touch(Touch::Write, vec![(to, 4)]))?;
                 self.push(at, 1, Effect::Tensor { alloc: true, base, columns, pair })?;
+                // No lane goes on before all of its warp have executed it (PTX ISA, `.sync` of `tcgen05.alloc`).
+                if self.lanes == u32::MAX {
+                    self.push(at, 2, Effect::WarpSync)?;
+                }
             }
             "dealloc" => {
                 let t = self.same(i, i.arg(0), "address")?;

@@ -10,30 +10,70 @@ use super::slice::{acts, only_global, writes};
 /// A number `k + x tid.x + y tid.y + z tid.z`: `k`, then the factors.
 type Form = [i64; 4];
 
-/// Threads of a block: as the text says, within the bound that it gives, or as its instructions need.
+/// Threads of a warpgroup.
+const WARPGROUP: i64 = 128;
+
+/// Threads of a block: as the text says, within the bound that it gives, or as its instructions need. A bound is no shape
+/// for threads that are told apart by two coordinates, unless the text asks for the shape.
 pub(super) fn block(entry: &Entry) -> Option<[u32; 3]> {
     match entry.block {
-        Some(bound) if entry.block_is_bound => numbered(entry, bound.iter().product()).or(entry.block),
+        Some(bound) if entry.block_is_bound => {
+            let flat = !["%tid.y", "%tid.z"].iter().any(|n| reads(entry, n));
+            let asks = ["%ntid.x", "%ntid.y"].iter().any(|n| reads(entry, n));
+            let stated = entry.block.filter(|b| flat || asks || b[1..] != [1, 1]);
+            numbered(entry, bound.iter().product()).or(stated).or_else(|| rows_of_warps(entry))
+        }
         None => implied(entry),
         block => block,
     }
 }
 
+/// The block of at most as many threads as the text allows, whose rows are warps: who tells threads apart by two
+/// coordinates without a number over both takes one for the lane. `None` for other texts.
+pub(super) fn rows_of_warps(entry: &Entry) -> Option<[u32; 3]> {
+    let bound = entry.block.filter(|_| entry.block_is_bound)?;
+    let threads = bound.iter().product::<u32>();
+    let rows = bound[1..] == [1, 1]
+        && threads.is_multiple_of(32)
+        && reads(entry, "%tid.y")
+        && !["%tid.z", "%ntid.x", "%ntid.y"].iter().any(|n| reads(entry, n))
+        && numbered(entry, threads).is_none();
+    rows.then_some([32, threads / 32, 1])
+}
+
 /// The block of a text that says nothing: a warpgroup where instructions need one, any size where threads only access
-/// global memory.
+/// global memory. A barrier of more threads than a warpgroup needs more, but how many stay outside of it is not known.
 fn implied(entry: &Entry) -> Option<[u32; 3]> {
     let group = |i: &Inst| i.op == "wgmma" || i.op == "tcgen05" && i.has("ld");
     if entry.code.iter().any(group) {
-        return Some([128, 1, 1]);
+        return (most_at_barriers(entry) <= WARPGROUP).then_some([WARPGROUP as u32, 1, 1]);
     }
     (!entry.code.iter().any(|i| acts(i) && !only_global(i))).then_some([32, 1, 1])
+}
+
+/// The largest number of threads that a barrier states.
+fn most_at_barriers(entry: &Entry) -> i64 {
+    let mut numbers: FxHashMap<Reg, i64> = FxHashMap::default();
+    let mut most = 0;
+    for i in &entry.code {
+        match (i.op.as_str(), i.arg(0), i.arg(1)) {
+            ("mov", Arg::Reg(to), Arg::Int(v)) => drop(numbers.insert(*to, *v)),
+            ("bar" | "barrier", _, Arg::Int(v)) => most = most.max(*v),
+            ("bar" | "barrier", _, Arg::Reg(r)) => most = most.max(numbers.get(r).copied().unwrap_or(0)),
+            _ => {}
+        }
+    }
+    most
+}
+
+fn reads(entry: &Entry, name: &str) -> bool {
+    entry.code.iter().any(|i| i.args.iter().any(|a| matches!(a, Arg::Name(n) if n == name)))
 }
 
 /// The shape of a block of at most `threads` threads, from how a text numbers them. A number `x + X (y + Y z)` says the
 /// sizes `X` and `Y`; the third is what is left. `None` where the text has no such number, or several that differ.
 fn numbered(entry: &Entry, threads: u32) -> Option<[u32; 3]> {
-    let reads = |axis: &str| entry.code.iter().any(|i| i.args.iter().any(|a| matches!(a, Arg::Name(n) if n == axis)));
-    let (reads_y, reads_z) = (reads("%tid.y"), reads("%tid.z"));
+    let (reads_y, reads_z) = (reads(entry, "%tid.y"), reads(entry, "%tid.z"));
     if !reads_y && !reads_z {
         return None;
     }

@@ -106,9 +106,9 @@ fn starts_word(c: u8) -> bool {
     c.is_ascii_alphabetic() || matches!(c, b'_' | b'$' | b'%')
 }
 
-/// A dot inside a number is followed by a digit.
+/// A dot belongs to the number before it (`0.5`, also `0.`), unless a word begins behind it.
 fn number_goes_on(b: &[u8], i: usize) -> bool {
-    b.get(i + 1).is_some_and(u8::is_ascii_digit)
+    !b.get(i + 1).is_some_and(|c| starts_word(*c) || *c == b'.')
 }
 
 fn number(word: &str) -> Option<Kind> {

@@ -45,6 +45,16 @@ impl Arena {
             let r = self.rem(x, by);
             return self.sub(x, r);
         }
+        // Two runs of bits: the slot of a ring in an unrolled loop, where the compiler knows the bits between.
+        if mask > 0 {
+            let run = ((1i64 << upper.trailing_ones()) - 1) << free;
+            let rest = mask - run;
+            if (rest >> rest.trailing_zeros()) & ((rest >> rest.trailing_zeros()) + 1) == 0 {
+                let (run, rest) = (self.int(run), self.int(rest));
+                let (x, y) = (self.and(a, run), self.and(a, rest));
+                return self.add(x, y);
+            }
+        }
         self.intern(Node::Op(Op::And, Rc::new([a, b])))
     }
 
@@ -193,6 +203,24 @@ impl Arena {
 mod tests {
     use super::*;
     use crate::symbolic::Atom;
+
+    #[test]
+    fn a_mask_of_two_runs_of_bits_is_a_sum() {
+        let mut a = Arena::default();
+        let n = a.atom(Atom::Param(0, 0));
+        for mask in [5, 81920, 0b1100110, 1 << 40 | 3] {
+            let m = a.int(mask);
+            let t = a.and(n, m);
+            assert!(matches!(a.node(t), Node::Sum(..)), "{mask}");
+            for i in [0, 1, 5, 81920, -1, -70000, i64::MAX] {
+                assert_eq!(a.value(t, &|_| Some(i)), Some(i & mask), "{mask} of {i}");
+            }
+        }
+        // Three runs stay as they are.
+        let m = a.int(0b10101);
+        let t = a.and(n, m);
+        assert!(matches!(a.node(t), Node::Op(Op::And, _)));
+    }
 
     #[test]
     fn a_constant_flips_all_bits_that_vary_or_none() {

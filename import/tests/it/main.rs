@@ -42,6 +42,7 @@ mod slots;
 mod states;
 mod tails;
 mod tensor_rows;
+mod threads;
 mod thresholds;
 mod unwritten;
 mod values;

@@ -95,6 +95,24 @@ fn a_poll_of_the_next_iteration_is_proved() {
 }
 
 /// The first iteration skips its wait: nothing was polled.
+/// A result that is kept as 1 or 0 is looked at by its low byte, as compilers write a `bool`.
+#[test]
+fn the_result_of_a_poll_is_kept_in_a_byte() {
+    let keep = "\tselp.b32 %r23, 1, 0, %p8;\n";
+    let wait = WAIT.replace("@%p8", "and.b32 %r24, %r23, 255;\n\tsetp.ne.b32 %p10, %r24, 0;\n\t@%p10");
+    let kept = |address: &str, parity: &str| next(address, parity).replace("$L8:\n", &format!("{keep}$L8:\n"));
+    let first = poll("%r2", "0") + keep;
+    assert_eq!(verdict(&first, &wait, &kept("%r18", "%r21")), "proved\t");
+    for (address, parity) in [("%r18", "%r19"), ("%r2", "%r21")] {
+        let faulty = verdict(&first, &wait, &kept(address, parity));
+        assert!(is_unlike(&faulty), "{address} {parity}: {faulty}");
+    }
+    // No condition that has the result in it is taken for one of the launch.
+    let wait = wait.replace("%r23, 255", "%r23, 3");
+    let faulty = verdict(&first, &wait, &kept("%r18", "%r21"));
+    assert!(faulty.starts_with("rejected"), "{faulty}");
+}
+
 #[test]
 fn a_wait_is_not_skipped_without_a_poll() {
     let (right, never) = (next("%r18", "%r21"), "\tmov.pred %p8, -1;\n");

@@ -1,0 +1,57 @@
+//! Threads of a block, and what a warp does as one.
+
+use crate::common::verdict_on;
+
+/// A kernel with these bounds and these instructions.
+fn verdict(bounds: &str, before: &str, last: &str) -> String {
+    verdict_on(&format!(
+        ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0)\n{bounds}{{\n\
+         \t.reg .pred %p<8>;\n\t.reg .b16 %rs<4>;\n\t.reg .b32 %r<16>;\n\t.reg .f32 %f<4>;\n\t.reg .b64 %rd<8>;\n\
+         \t.shared .align 16 .b8 data[4096];\n\tld.param.u64 %rd1, [k_param_0];\n\tmov.u32 %r1, %tid.x;\n\tmov.b32 %r3, data;\n\
+         {before}{last}\tret;\n}}\n"
+    ))
+}
+
+/// Each warp copies to a row of its own: the threads of a warp have one `%tid.y`.
+const ROW_OF_A_WARP: &str = "\tmov.u32 %r2, %tid.y;\n\tshl.b32 %r4, %r2, 7;\n\tadd.s32 %r4, %r4, %r3;\n\tshl.b32 %r5, %r1, 2;\n\
+     \tand.b32 %r5, %r5, 127;\n\tadd.s32 %r4, %r4, %r5;\n\tcp.async.ca.shared.global [%r4], [%rd1], 4;\n";
+
+const THEN_READ: &str =
+    "\tcp.async.wait_all;\n\tbar.sync 0;\n\tld.shared.b32 %r7, [%r4];\n\tst.global.b32 [%rd1], %r7;\n";
+
+#[test]
+fn a_bound_is_no_shape_of_threads_with_two_coordinates() {
+    assert_eq!(verdict(".maxntid 128, 1, 1\n", ROW_OF_A_WARP, THEN_READ), "proved\t");
+    // All threads are in one row.
+    assert!(verdict(".reqntid 128, 1, 1\n", ROW_OF_A_WARP, THEN_READ).starts_with("violated"));
+    let with_layers = format!("\tmov.u32 %r6, %tid.z;\n{ROW_OF_A_WARP}");
+    let said = verdict(".maxntid 128, 1, 1\n", &with_layers, THEN_READ);
+    assert!(said.starts_with("rejected") && said.contains("which shape"), "{said}");
+}
+
+#[test]
+fn a_barrier_of_more_threads_than_a_warpgroup_leaves_the_block_open() {
+    let load = "\ttcgen05.ld.sync.aligned.32x32b.x1.b32 {%r7}, [%r6];\n";
+    for (threads, open) in [(128, false), (160, true)] {
+        let said = verdict("", load, &format!("\tmov.b32 %r8, {threads};\n\tmov.b32 %r9, 1;\n\tbar.sync %r9, %r8;\n"));
+        assert_eq!(said.contains("how many threads"), open, "{said}");
+    }
+}
+
+/// All warps read one byte, so that all meet at the barrier or none does.
+#[test]
+fn a_byte_that_all_warps_read_decides_for_all() {
+    let before = "\tmov.u32 %r5, %ctaid.x;\n\tcvt.u64.u32 %rd2, %r5;\n\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.u8 %rs1, [%rd3];\n\
+                  \tsetp.eq.s16 %p1, %rs1, 0;\n\t@%p1 bra $L1;\n";
+    assert_eq!(verdict(".reqntid 128\n", before, "\tbar.sync 0;\n$L1:\n"), "proved\t");
+    // Each warp reads a byte of its own.
+    let own = format!("\tshr.u32 %r6, %r1, 5;\n{}", before.replace("%ctaid.x;", "%ctaid.x;\n\tadd.s32 %r5, %r5, %r6;"));
+    assert!(!verdict(".reqntid 128\n", &own, "\tbar.sync 0;\n$L1:\n").starts_with("proved"));
+}
+
+/// `0.` is a number. So the compiler writes operands of inline assembly.
+#[test]
+fn a_number_may_end_with_its_point() {
+    let before = "\tfma.rn.f32 %f1, %f2, 0., %f3;\n\tfma.rn.f32 %f1, %f2, 1.5, 2.;\n";
+    assert_eq!(verdict(".reqntid 32\n", before, ""), "proved\t");
+}
