@@ -1,32 +1,27 @@
 """Compiles examples of CuTe DSL as their own command lines do without arguments. No GPU is needed.
 
-    python3 -m venv v && v/bin/pip install torch nvidia-cutlass-dsl==4.8.1
+    python3 -m venv v && v/bin/pip install torch pytest nvidia-cutlass-dsl==4.8.1
     v/bin/python oracles/ptx/compile_cutedsl.py FOLDER --cutlass C
 
 C is a checkout of CUTLASS 4.7 (github.com/NVIDIA/cutlass, commit 7107b05535f8977f5ecb9d01ee203205b1fd9bc4) with its examples.
 
 Each example runs in a process of its own in which tensors are in host memory and say that they are on a GPU. It ends at the
-first launch. Each PTX file that it has left by then is a kernel here. Examples of other architectures than sm_80, sm_90a and
+first launch after a kernel with copies or barriers has been compiled; launches before do nothing. Each such kernel is taken. Examples of other architectures than sm_80, sm_90a and
 sm_100a, of several GPUs, of JAX and those of which this folder has a kernel are left out. `--every N` takes every Nth example.
 """
 
-import ctypes
 import os
 import pathlib
 import re
 import runpy
-import subprocess
 import sys
 import tempfile
-import types
 
 import compiling
 
 LEFT_OUT = re.compile(r"geforce|sm103|distributed|jax|_reference|helpers?\b|_utils|_common|/export/|aot_|export_|ffi/|/utils\.py|_scheduler|_extension|common_|"
                       r"load_in_python|__init__|iket|call_bypass|print_latex|autotune")
 RECORDED = ("a_sgemm", "b_tut_fp16_gemm_1", "b_tut_fp16_gemm_4")
-# A GPU of each architecture: multiprocessors and the largest shared memory of a CTA.
-DEVICES = {"sm_80": (108, 166912), "sm_90a": (132, 232448), "sm_100a": (148, 232448)}
 
 
 def arch(path):
@@ -50,82 +45,31 @@ def short_name(path, root):
 
 
 def pretend(architecture):
-    """Lets torch and CuTe DSL take host memory for a GPU of this architecture."""
+    """Lets torch and CuTe DSL take host memory for a GPU of this architecture, and catches launches."""
     import cutlass.cute as cute
+    import cutlass.cute.testing
     import cutlass.utils
-    import torch
-    from torch.overrides import TorchFunctionMode
+    from cuda.bindings import driver
+    from cutlass.base_dsl import jit_executor
 
-    processors, shared = DEVICES[architecture]
-    capability = {"sm_80": (8, 0), "sm_90a": (9, 0), "sm_100a": (10, 0)}[architecture]
-    random = {torch.randn: 1, torch.rand: 1, torch.Tensor.random_: 0, torch.Tensor.normal_: 0, torch.Tensor.uniform_: 0}
-
-    def on_host(value):
-        return "cpu" if isinstance(value, (str, torch.device)) and str(value).startswith("cuda") else value
-
-    class Host(TorchFunctionMode):
-        def __torch_function__(self, function, kinds, args=(), kwargs=None):
-            kwargs = {name: on_host(value) for name, value in (kwargs or {}).items() if name != "pin_memory"}
-            if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
-                return args[0]
-            if function in random:
-                kwargs.pop("generator", None)
-                return torch.empty(*args, **kwargs) if random[function] else args[0]
-            return function(*(on_host(value) for value in args), **kwargs)
-
-    plain = torch.Tensor.__dlpack__
-
-    def on_gpu(tensor, *args, **kwargs):
-        capsule = plain(tensor.detach(), *args, **{**kwargs, "stream": None, "dl_device": None})
-        name = ctypes.pythonapi.PyCapsule_GetName
-        pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        at = pointer(capsule, name(capsule)) + (40 if b"versioned" in name(capsule) else 8)
-        ctypes.cast(at, ctypes.POINTER(ctypes.c_int32))[0] = 2  # kDLCUDA
-        return capsule
-
-    torch.Tensor.__dlpack__ = on_gpu
-    torch.Tensor.__dlpack_device__ = lambda tensor: (2, 0)
-    stream = types.SimpleNamespace(cuda_stream=0, synchronize=lambda: None)
-    for name, value in {"is_available": True, "current_stream": stream, "default_stream": stream, "Stream": stream, "synchronize": None,
-                        "device_count": 1, "current_device": 0, "set_device": None, "init": None, "empty_cache": None,
-                        "manual_seed": None, "manual_seed_all": None, "get_device_capability": capability, "get_device_name": "GPU",
-                        "get_device_properties": types.SimpleNamespace(
-                            major=capability[0], minor=capability[1], multi_processor_count=processors, name="GPU",
-                            shared_memory_per_block_optin=shared, L2_cache_size=50 << 20, total_memory=80 << 30)}.items():
-        setattr(torch.cuda, name, lambda *_args, _value=value, **_kwargs: _value)
+    processors = compiling.DEVICES[architecture].multi_processor_count
+    driver.cuInit = lambda flags: (driver.CUresult.CUDA_SUCCESS,)
+    driver.cuDeviceGetCount = lambda: (driver.CUresult.CUDA_SUCCESS, 1)
     hardware = cutlass.utils.HardwareInfo
     hardware.__init__ = lambda self, *args: None
     hardware.get_max_active_clusters = lambda self, size, *args, **kwargs: processors // size
     hardware.get_device_multiprocessor_count = lambda self: processors
     hardware.get_l2_cache_size_in_bytes = lambda self: 50 << 20
 
-    class Compiled:
-        def __init__(self, inner):
-            self.inner = inner
-
-        def __call__(self, *args, **kwargs):
+    def launch(*_args, **_kwargs):
+        if kept(os.environ["CUTE_DSL_DUMP_DIR"]):
             raise SystemExit(0)
 
-        def __getattr__(self, name):
-            return getattr(self.inner, name)
-
-    class Compile:
-        def __init__(self, inner):
-            self.inner = inner
-
-        def __getitem__(self, options):
-            return Compile(self.inner[options])
-
-        def __call__(self, *args, **kwargs):
-            return Compiled(self.inner(*args, **kwargs))
-
-        def __getattr__(self, name):
-            return getattr(self.inner, name)
-
-    cute.compile = Compile(cute.compile)
-    return Host()
+    for kind in vars(jit_executor).values():
+        if isinstance(kind, type) and "run_compiled_program" in vars(kind):
+            kind.run_compiled_program = kind.__call__ = launch
+    cute.testing.convert = lambda source, target: None
+    return compiling.host(architecture)
 
 
 def example(path, architecture):
@@ -136,18 +80,22 @@ def example(path, architecture):
         runpy.run_path(str(path), run_name="__main__")
 
 
+def kept(folder):
+    """The PTX texts in a folder whose kernels copy asynchronously or have barriers."""
+    texts = [p.read_text().rstrip("\0") for p in sorted(pathlib.Path(folder).rglob("*.ptx"))]
+    return [text for text in texts if compiling.entries(text)]
+
+
 def compiled(path, architecture, limit):
     """The PTX texts of one example."""
     with tempfile.TemporaryDirectory() as temporary:
-        environment = {**os.environ, "CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": temporary, "CUTE_DSL_ARCH": architecture,
-                       "CUTE_DSL_NO_CACHE": "1", "MPLBACKEND": "Agg"}
+        settings = {"KEEP": "ptx", "DUMP_DIR": temporary, "ARCH": architecture, "NO_CACHE": "1"}
+        environment = {**os.environ, **{f"{dsl}_{name}": value for dsl in ("CUTE_DSL", "CUTE_EXPERIMENTAL_DSL") for name, value in settings.items()}}
         command = [sys.executable, __file__, str(path), "--example", architecture]
-        try:
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit)
-        except subprocess.TimeoutExpired:
+        done = compiling.run(command, limit, env=environment)
+        if not done:
             compiling.failed(path, f"longer than {limit} s")
-            done = None
-        texts = [p.read_text().rstrip("\0") for p in sorted(pathlib.Path(temporary).rglob("*.ptx"))]
+        texts = kept(temporary)
         if not texts and done:
             compiling.failed(path, (done.stderr or done.stdout).strip()[-400:])
         return texts
@@ -168,7 +116,7 @@ def main():
         if args.list:
             print(arch(path), name, path.relative_to(args.cutlass))
             continue
-        texts = [text for text in compiled(path, arch(path), args.limit) if compiling.entries(text)]
+        texts = compiled(path, arch(path), args.limit)
         for number, text in enumerate(texts[:2]):
             kernel = name if len(texts) == 1 else f"{name}_{number}"
             compiling.write_spread(args.folder, "cutedsl", kernel, text, str(path.relative_to(args.cutlass)), arch(path), 1)

@@ -11,8 +11,8 @@ Two versions of CUDA's headers would meet in one environment: that is why there 
 Two lists of sources, each with a rule that does not ask what warpline says of a kernel:
   modules  what `flashinfer.aot` compiles ahead of time for sm_80, sm_90a and sm_100a. Modules that differ only in parameters are
            one family. A family is compiled for the first of these architectures that has it. Of each family the middle module is
-           taken, of large ones two or three at equal distances, and of each module its middle source, or the next one with a kernel
-           that synchronizes. Modules whose sources are downloaded are left out.
+           taken, of large ones two or three at equal distances, and of each module its middle source, or one of the next two if that
+           has no kernel that synchronizes or takes too long. Modules whose sources are downloaded are left out.
   folders  sources of `csrc` that stand alone, with a kernel and without host code. The middle file of each folder is taken,
            of large folders two or three at equal distances.
 Of each source at most two kernels are taken, at equal distances among those that synchronize.
@@ -135,7 +135,7 @@ def main():
         if args.list:
             print(name, arch, described)
             continue
-        for source in paths:
+        for source in paths[:3]:
             text = compiling.nvcc(str(args.cuda / "bin/nvcc"), source, arch, common + flags, args.limit)
             if text and compiling.write_spread(args.folder, "flashinfer", name, text, f"{described}/{source.name}", arch, 2):
                 break

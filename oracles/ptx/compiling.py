@@ -5,19 +5,28 @@ without debug sections and paths. It adds a line to FOLDER/index.tsv: file, prod
 """
 
 import argparse
+import contextlib
+import ctypes
 import hashlib
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import types
 
 import pack
 
 # Kernels without any of these have no pipeline to check.
 COPIES = re.compile(r"\b(mbarrier\.|cp\.async|cp\.reduce\.async|tcgen05\.)")
 BARRIERS = re.compile(r"\b(bar\.(sync|arrive|red)|barrier\.)")
+# What torch says of a GPU of each architecture.
+DEVICES = {arch: types.SimpleNamespace(major=major, minor=0, multi_processor_count=processors, shared_memory_per_block_optin=shared, name="GPU",
+                                       L2_cache_size=50 << 20, total_memory=80 << 30)
+           for arch, major, processors, shared in (("sm_80", 8, 108, 166912), ("sm_90a", 9, 132, 232448), ("sm_100a", 10, 148, 232448))}
 INDEX = "file\tproducer\tsource\tarch\n"
 
 
@@ -59,15 +68,26 @@ def spread(items, count):
     return [items[(2 * i + 1) * len(items) // (2 * count)] for i in range(count)]
 
 
+def run(command, limit, **options):
+    """A finished process, or None if it took longer than `limit` seconds: then it and those that it started are ended."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
+    try:
+        out, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
 def nvcc(program, source, arch, flags, limit):
     """PTX of one source, or None if nvcc rejects it or takes too long."""
     with tempfile.TemporaryDirectory() as temporary:
         out = pathlib.Path(temporary) / "k.ptx"
         command = [program, "-ptx", f"-arch={arch}", "-o", str(out), *flags, str(source)]
         began = time.monotonic()
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
-        except subprocess.TimeoutExpired:
+        done = run(command, limit)
+        if not done:
             return failed(source, f"longer than {limit} s")
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error" in line]
@@ -99,3 +119,51 @@ def write_spread(folder, producer, name, text, source, arch, count):
         file = name if len(found) == 1 else f"{name}_k{number}"
         write(folder, producer, file, alone(text, name_of_kernel), source, arch)
     return len(found)
+
+
+def host(architecture):
+    """Lets torch take host memory for a GPU of this architecture. The result is a context in which that holds."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    random = {torch.randn: True, torch.rand: True, torch.Tensor.random_: False, torch.Tensor.normal_: False, torch.Tensor.uniform_: False}
+
+    def on_host(value):
+        return "cpu" if isinstance(value, (str, torch.device)) and str(value).startswith("cuda") else value
+
+    class Host(TorchFunctionMode):
+        def __torch_function__(self, function, kinds, args=(), kwargs=None):
+            kwargs = {name: on_host(value) for name, value in (kwargs or {}).items() if name != "pin_memory"}
+            if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
+                return args[0]
+            if function in random:
+                kwargs.pop("generator", None)
+                return torch.empty(*args, **kwargs) if random[function] else args[0]
+            return function(*(on_host(value) for value in args), **kwargs)
+
+    plain = torch.Tensor.__dlpack__
+
+    def on_gpu(tensor, *args, **kwargs):
+        capsule = plain(tensor.detach(), *args, **{**kwargs, "stream": None, "dl_device": None})
+        name = ctypes.pythonapi.PyCapsule_GetName
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        at = pointer(capsule, name(capsule)) + (32 if b"versioned" in name(capsule) else 0)
+        ctypes.cast(at, ctypes.POINTER(ctypes.c_uint64))[0] &= ~0xfff  # aligned as on a GPU; nothing reads it
+        ctypes.cast(at + 8, ctypes.POINTER(ctypes.c_int32))[0] = 2  # kDLCUDA
+        return capsule
+
+    address = torch.Tensor.data_ptr
+    torch.Tensor.data_ptr = lambda tensor: address(tensor) & ~0xfff
+    torch.Tensor.__dlpack__ = on_gpu
+    torch.Tensor.__dlpack_device__ = lambda tensor: (2, 0)
+    torch.profiler.profile = lambda **_options: contextlib.nullcontext()
+    device = DEVICES[architecture]
+    stream = types.SimpleNamespace(cuda_stream=0, synchronize=lambda: None)
+    for name, value in {"is_available": True, "current_stream": stream, "default_stream": stream, "Stream": stream, "synchronize": None,
+                        "device_count": 1, "current_device": 0, "set_device": None, "init": None, "empty_cache": None,
+                        "manual_seed": None, "manual_seed_all": None, "get_device_capability": (device.major, device.minor),
+                        "get_device_name": device.name, "get_device_properties": device}.items():
+        setattr(torch.cuda, name, lambda *_args, _value=value, **_kwargs: _value)
+    return Host()
