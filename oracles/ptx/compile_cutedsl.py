@@ -6,8 +6,9 @@
 C is a checkout of CUTLASS 4.7 (github.com/NVIDIA/cutlass, commit 7107b05535f8977f5ecb9d01ee203205b1fd9bc4) with its examples.
 
 Each example runs in a process of its own in which tensors are in host memory and say that they are on a GPU. It ends at the
-first launch after a kernel with copies or barriers has been compiled; launches before do nothing. Each such kernel is taken. Examples of other architectures than sm_80, sm_90a and
-sm_100a, of several GPUs, of JAX and those of which this folder has a kernel are left out. `--every N` takes every Nth example.
+first launch after a kernel with copies or barriers has been compiled; launches before do nothing. Of each example at most two
+such kernels are taken. Examples of other architectures than sm_80, sm_90a and sm_100a, of several GPUs, of JAX and those of
+which this folder has a kernel are left out. `--every N` takes every Nth example.
 """
 
 import os
@@ -19,9 +20,10 @@ import tempfile
 
 import compiling
 
-LEFT_OUT = re.compile(r"geforce|sm103|distributed|jax|_reference|helpers?\b|_utils|_common|/export/|aot_|export_|ffi/|/utils\.py|_scheduler|_extension|common_|"
-                      r"load_in_python|__init__|iket|call_bypass|print_latex|autotune")
-RECORDED = ("a_sgemm", "b_tut_fp16_gemm_1", "b_tut_fp16_gemm_4")
+# Other architectures, several GPUs, other frameworks, and files without a program.
+LEFT_OUT = re.compile(r"geforce|sm103|distributed|jax|_reference|helpers?\b|_utils|_common|/export/|aot_|export_|ffi/|/utils\.py|"
+                      r"_scheduler|_extension|common_|load_in_python|__init__|iket|call_bypass|print_latex|autotune")
+RECORDED = ("a_dense_gemm_sgemm", "b_tut_fp16_gemm_1", "b_tut_fp16_gemm_4")
 
 
 def arch(path):
@@ -40,8 +42,10 @@ def short_name(path, root):
         return "t_" + parts[-1]
     letter = parts[1][0] if parts[0] == "cute" else "e_" + parts[1][0]
     middle = "tut_" if "tutorial" in parts else "efc_" if "efc" in parts else ""
-    folder = parts[-2] if parts[-2] not in ("kernel", "efc", parts[1], parts[-1], "tutorial_gemm", "tutorial_tma") and not parts[-1].startswith(parts[-2]) else ""
-    return f"{letter}_{middle}{folder + '_' if folder else ''}{parts[-1]}"
+    folder = f"{parts[-2]}_"
+    if parts[-2] in ("kernel", "efc", parts[1], "tutorial_gemm", "tutorial_tma") or parts[-1].startswith(parts[-2]):
+        folder = ""
+    return f"{letter}_{middle}{folder}{parts[-1]}"
 
 
 def pretend(architecture):
@@ -90,7 +94,9 @@ def compiled(path, architecture, limit):
     """The PTX texts of one example."""
     with tempfile.TemporaryDirectory() as temporary:
         settings = {"KEEP": "ptx", "DUMP_DIR": temporary, "ARCH": architecture, "NO_CACHE": "1"}
-        environment = {**os.environ, **{f"{dsl}_{name}": value for dsl in ("CUTE_DSL", "CUTE_EXPERIMENTAL_DSL") for name, value in settings.items()}}
+        environment = dict(os.environ)
+        for dsl in ("CUTE_DSL", "CUTE_EXPERIMENTAL_DSL"):
+            environment |= {f"{dsl}_{name}": value for name, value in settings.items()}
         command = [sys.executable, __file__, str(path), "--example", architecture]
         done = compiling.run(command, limit, env=environment)
         if not done:

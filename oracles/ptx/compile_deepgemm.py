@@ -21,30 +21,38 @@ NORMAL, CONTIGUOUS, MASKED, K_GROUPED, BATCHED, PSUM = (f"GemmType::{name}" for 
 IDENTITY = "epilogue::operators::Identity"
 
 
+def math(tile):
+    """Threads of the warpgroups that multiply."""
+    return 256 if tile[0] > 64 else 128
+
+
 def sm90_bf16(groups, tile, swizzle_d, stages, multicast, kind, accumulate, d):
     return ("sm90_bf16_gemm", "sm90_bf16_gemm_impl",
-            [K_MAJOR, K_MAJOR, 0, 4096, 4096, groups, *tile, 128, 128, swizzle_d, stages, 128, 256 if tile[0] > 64 else 128, multicast, "false", 132, kind, accumulate, d])
+            [K_MAJOR, K_MAJOR, 0, 4096, 4096, groups, *tile, 128, 128, swizzle_d, stages, 128, math(tile), multicast, "false", 132,
+             kind, accumulate, d])
 
 
 def sm90_1d1d(groups, tile, stages, multicast, kind):
-    return "sm90_fp8_gemm_1d1d", "sm90_fp8_gemm_1d1d_impl", [0, 4096, 4096, groups, *tile, 128, 128, stages, 128, 256 if tile[0] > 64 else 128, multicast, "false", 132, kind, "float"]
+    return ("sm90_fp8_gemm_1d1d", "sm90_fp8_gemm_1d1d_impl",
+            [0, 4096, 4096, groups, *tile, 128, 128, stages, 128, math(tile), multicast, "false", 132, kind, "float"])
 
 
 def sm90_1d2d(groups, tile, stages, multicast, on_a, kind):
     return ("sm90_fp8_gemm_1d2d", "sm90_fp8_gemm_1d2d_impl",
-            [K_MAJOR, 0, 4096, 7168, groups, *tile, 128, 128, 128 if tile[1] % 64 == 0 else 32, stages, 128, 256 if tile[0] > 64 else 128, multicast, on_a, 132, kind, BF16])
+            [K_MAJOR, 0, 4096, 7168, groups, *tile, 128, 128, 128 if tile[1] % 64 == 0 else 32, stages, 128, math(tile), multicast,
+             on_a, 132, kind, BF16])
 
 
-def sm100_bf16(groups, tile, stages, multicast, swap, kind, accumulate, d, swizzle_d=128):
+def sm100_bf16(groups, tile, stages, multicast, swap, kind, accumulate, d):
     return ("sm100_bf16_gemm", "sm100_bf16_gemm_impl",
-            [K_MAJOR, K_MAJOR, 0, 4096, 4096, *tile, groups, 128, 128, swizzle_d, stages, 128, 128, multicast, "false", 148, 128, swap, "false", kind, accumulate,
-             d, IDENTITY, 100])
+            [K_MAJOR, K_MAJOR, 0, 4096, 4096, *tile, groups, 128, 128, 128, stages, 128, 128, multicast, "false", 148, 128, swap,
+             "false", kind, accumulate, d, IDENTITY, 100])
 
 
 def sm100_fp8(groups, tile, stages, multicast, swap, kind, a, b, d):
     return ("sm100_fp8_fp4_gemm_1d1d", "sm100_fp8_fp4_gemm_1d1d_impl",
-            [K_MAJOR, K_MAJOR, 128, 128 if b == FP8 else 32, 128, 0, 4096, 7168, *tile, groups, 128, 128, 128, stages, 2, 128, 128, multicast, "false", 148,
-             swap, "false", kind, "false", a, b, d, IDENTITY])
+            [K_MAJOR, K_MAJOR, 128, 128 if b == FP8 else 32, 128, 0, 4096, 7168, *tile, groups, 128, 128, 128, stages, 2, 128, 128,
+             multicast, "false", 148, swap, "false", kind, "false", a, b, d, IDENTITY])
 
 
 KERNELS = {
@@ -60,20 +68,23 @@ KERNELS = {
     "sm90_fp8_gemm_1d2d_contiguous_s5": sm90_1d2d(8, (128, 128, 128), 5, 2, "false", CONTIGUOUS),
     "sm90_bmn_bnk_mn_s4": ("sm90_bmk_bnk_mn", "sm90_bmn_bnk_mn_gemm_impl", [128, 128, 4096, 128, 128, 64, 1, 4, 128, 256]),
     "sm90_fp8_mqa_logits": ("sm90_fp8_mqa_logits", "sm90_fp8_mqa_logits", [64, 128, 4, 256, 3, 3, 132, 128, 512, "float"]),
-    "sm90_fp8_paged_mqa_logits": ("sm90_fp8_paged_mqa_logits", "sm90_fp8_paged_mqa_logits", [1, 64, 128, 64, "false", "false", 3, 3, 256, 128, 512, "float"]),
-    "sm90_tf32_hc_prenorm_gemm": ("sm90_tf32_hc_prenorm_gemm", "sm90_tf32_hc_prenorm_gemm_impl", [24, 7168, 64, 32, 64, 1, 128, 12, 128, 128]),
+    "sm90_fp8_paged_mqa_logits": ("sm90_fp8_paged_mqa_logits", "sm90_fp8_paged_mqa_logits",
+                                  [1, 64, 128, 64, "false", "false", 3, 3, 256, 128, 512, "float"]),
+    "sm90_tf32_hc_prenorm_gemm": ("sm90_tf32_hc_prenorm_gemm", "sm90_tf32_hc_prenorm_gemm_impl",
+                                  [24, 7168, 64, 32, 64, 1, 128, 12, 128, 128]),
     "sm100_bf16_gemm_s8": sm100_bf16(1, (128, 128, 64), 8, 1, "false", NORMAL, "false", BF16),
-    "sm100_bf16_gemm_mc2_224_s5": sm100_bf16(1, (128, 224, 64), 5, 2, "false", NORMAL, "false", BF16),
+    "sm100_bf16_gemm_mc2_192_s5": sm100_bf16(1, (128, 192, 64), 5, 2, "false", NORMAL, "false", BF16),
     "sm100_bf16_gemm_swap_s7": sm100_bf16(1, (64, 128, 64), 7, 1, "true", NORMAL, "false", BF16),
     "sm100_bf16_gemm_accumulate_s6": sm100_bf16(1, (128, 128, 64), 6, 1, "false", NORMAL, "true", "float"),
     "sm100_bf16_gemm_masked_s7": sm100_bf16(8, (128, 128, 64), 7, 1, "false", MASKED, "false", BF16),
     "sm100_fp8_gemm_mc2_s5": sm100_fp8(1, (128, 128, 128), 5, 2, "false", NORMAL, FP8, FP8, BF16),
-    "sm100_fp8_gemm_224_s4": sm100_fp8(1, (128, 224, 128), 4, 1, "false", NORMAL, FP8, FP8, BF16),
+    "sm100_fp8_gemm_192_s4": sm100_fp8(1, (128, 192, 128), 4, 1, "false", NORMAL, FP8, FP8, BF16),
     "sm100_fp8_gemm_swap_s7": sm100_fp8(1, (64, 128, 128), 7, 1, "true", NORMAL, FP8, FP8, BF16),
     "sm100_fp8_gemm_psum_s5": sm100_fp8(8, (128, 128, 128), 5, 2, "false", PSUM, FP8, FP8, BF16),
     "sm100_fp8_fp4_gemm_s6": sm100_fp8(1, (128, 128, 128), 6, 1, "false", NORMAL, FP8, FP4, BF16),
     "sm100_bmn_bnk_mn_s6": ("sm100_bmk_bnk_mn", "sm100_bmn_bnk_mn_gemm_impl", [128, 128, 4096, 128, 128, 64, 1, 128, 128, 6, 256]),
-    "sm100_tf32_hc_prenorm_gemm": ("sm100_tf32_hc_prenorm_gemm", "sm100_tf32_hc_prenorm_gemm_impl", [24, 7168, 64, 32, 64, 1, 128, 12, 128, 128]),
+    "sm100_tf32_hc_prenorm_gemm": ("sm100_tf32_hc_prenorm_gemm", "sm100_tf32_hc_prenorm_gemm_impl",
+                                   [24, 7168, 64, 32, 64, 1, 128, 12, 128, 128]),
 }
 
 
@@ -86,7 +97,8 @@ def main():
             print(name, function, *parameters)
             continue
         source = (f"#include <deep_gemm/impls/{header}.cuh>\nusing namespace deep_gemm;\n"
-                  f"static void instantiate() {{ auto p = reinterpret_cast<void*>(&{function}<{', '.join(map(str, parameters))}>); (void)p; }}\n")
+                  f"static void instantiate() {{ auto p = reinterpret_cast<void*>(\n"
+                  f"    &{function}<{', '.join(map(str, parameters))}>); (void)p; }}\n")
         with tempfile.TemporaryDirectory() as temporary:
             path = pathlib.Path(temporary) / f"{name}.cu"
             path.write_text(source)

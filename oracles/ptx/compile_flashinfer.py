@@ -28,7 +28,8 @@ import compiling
 
 ARCHES = {"8.0": "sm_80", "9.0a": "sm_90a", "10.0a": "sm_100a"}
 # Parameters begin here in the name of a module.
-PARAMETERS = re.compile(r"_(dtype|input|s|c|C|hs|r)_?(\d|f16|bf16|f32|i16|q_|kv_).*?(?=(_sm\d+)?$)|_h\d{3}.*|_[0-9a-f]{8,}.*|_(float16|bfloat16|bf16|f16)\b.*|_tp\d.*")
+PARAMETERS = re.compile(r"_(dtype|input|s|c|C|hs|r)_?(\d|f16|bf16|f32|i16|q_|kv_).*?(?=(_sm\d+)?$)|_h\d{3}.*|_[0-9a-f]{8,}.*|"
+                        r"_(float16|bfloat16|bf16|f16)\b.*|_tp\d.*")
 # Families of which oracles/ptx has a kernel.
 RECORDED = ("alphamoe_nvfp4_sm100", "blackwell_softmax")
 # Sources of host code.
@@ -106,7 +107,8 @@ def of_folders(csrc):
         text = path.read_text(errors="replace")
         if "tvm/ffi" in text or "tvm_ffi" in text or "__global__" not in text or "sm_120" in text[:3000]:
             continue
-        arch = "sm_100a" if "tcgen05" in text else "sm_90a" if re.search(r"wgmma|cp\.async\.bulk|cluster", text) else "sm_80"
+        blackwell = "blackwell" in name or re.search(r"tcgen05|e2m1|ue8m0", text)
+        arch = "sm_100a" if blackwell else "sm_90a" if re.search(r"wgmma|cp\.async\.bulk|cluster", text) else "sm_80"
         folders.setdefault(path.parent, []).append((path, arch))
     for folder, members in folders.items():
         for path, arch in compiling.spread(members, 1 + min(2, len(members) // 40)):
@@ -127,8 +129,10 @@ def main():
     import tvm_ffi
     includes = [env.FLASHINFER_INCLUDE_DIR, env.FLASHINFER_CSRC_DIR, *env.CCCL_INCLUDE_DIRS, *env.CUTLASS_INCLUDE_DIRS,
                 env.SPDLOG_INCLUDE_DIR, tvm_ffi.libinfo.find_include_path(), tvm_ffi.libinfo.find_dlpack_include_path()]
-    common = [f"-I{d}" for d in includes] + ["-w", "--expt-relaxed-constexpr", "-DFLASHINFER_ENABLE_FP8_E8M0", "-DFLASHINFER_ENABLE_FP4_E2M1"]
-    jobs = [job for which in args.lists.split(",") for job in (of_modules() if which == "modules" else of_folders(env.FLASHINFER_CSRC_DIR))]
+    common = ["-w", "--expt-relaxed-constexpr", "-DFLASHINFER_ENABLE_FP8_E8M0", "-DFLASHINFER_ENABLE_FP4_E2M1",
+              *(f"-I{d}" for d in includes)]
+    jobs = list(of_modules()) if "modules" in args.lists else []
+    jobs += of_folders(env.FLASHINFER_CSRC_DIR) if "folders" in args.lists else []
     for name, paths, arch, flags, described in jobs:
         if not re.search(args.only, name):
             continue

@@ -104,7 +104,8 @@ def main():
                 for ptx in found:
                     kind = "tut" if path.parts[-3] == "tutorials" else "ex"
                     name = f"{kind}{path.stem}_{ptx.stem.removeprefix('test_')}_{architecture.removesuffix('a')}".replace("-", "_")
-                    compiling.write_spread(args.folder, "gluon", name, ptx.read_text(), f"{path.relative_to(args.triton)} {ptx.stem}", architecture, 1)
+                    source = f"{path.relative_to(args.triton)} {ptx.stem}"
+                    compiling.write_spread(args.folder, "gluon", name, ptx.read_text(), source, architecture, 1)
                 print(len(found), path.name, architecture, said.strip().splitlines()[-1:], flush=True)
 
 

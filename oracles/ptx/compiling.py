@@ -24,8 +24,8 @@ import pack
 COPIES = re.compile(r"\b(mbarrier\.|cp\.async|cp\.reduce\.async|tcgen05\.)")
 BARRIERS = re.compile(r"\b(bar\.(sync|arrive|red)|barrier\.)")
 # What torch says of a GPU of each architecture.
-DEVICES = {arch: types.SimpleNamespace(major=major, minor=0, multi_processor_count=processors, shared_memory_per_block_optin=shared, name="GPU",
-                                       L2_cache_size=50 << 20, total_memory=80 << 30)
+DEVICES = {arch: types.SimpleNamespace(name="GPU", major=major, minor=0, multi_processor_count=processors,
+                                       shared_memory_per_block_optin=shared, L2_cache_size=50 << 20, total_memory=80 << 30)
            for arch, major, processors, shared in (("sm_80", 8, 108, 166912), ("sm_90a", 9, 132, 232448), ("sm_100a", 10, 148, 232448))}
 INDEX = "file\tproducer\tsource\tarch\n"
 
