@@ -93,7 +93,19 @@ def nvcc(program, source, arch, flags, limit):
             errors = [line for line in done.stderr.splitlines() if "error" in line]
             return failed(source, (errors or [done.stderr])[0][-300:])
         print(f"{time.monotonic() - began:.0f} s {pathlib.Path(source).name} {arch}", flush=True)
-        return out.read_text()
+        return without_ids(out.read_text())
+
+
+def without_ids(text):
+    """The text without hashes of paths and process ids, which nvcc writes into names of internal symbols."""
+    ids = {m[2][:int(m[1])] for m in re.finditer(r"_ZN(\d+)(_INTERNAL_\w+)", text)}
+    for full in sorted(ids, key=len, reverse=True):
+        old = full.removeprefix("_INTERNAL_")
+        new = re.sub(r"^[0-9a-f]{8}(_.*_)[0-9a-f]{8}(_\d+)?$", r"00000000\g<1>00000000", old)
+        for prefix in ("_INTERNAL_", "_GLOBAL__N__"):
+            text = text.replace(f"{len(prefix + old)}{prefix}{old}", f"{len(prefix + new)}{prefix}{new}")
+        text = text.replace(old, new)
+    return re.sub(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}(_\d+_\w+?_cu_)[0-9a-f]{8}", r"\g<1>00000000\g<2>00000000", text)
 
 
 def failed(source, why):
@@ -101,10 +113,15 @@ def failed(source, why):
 
 
 def write(folder, producer, name, text, source, arch):
-    """Writes one kernel and its line of the index."""
+    """Writes one kernel and its line of the index, unless another file has the same text."""
     file = f"{producer}.{name}.ptx"
+    written = pack.stripped(text).encode()
     (folder / producer).mkdir(parents=True, exist_ok=True)
-    (folder / producer / file).write_text(pack.stripped(text))
+    for other in (folder / producer).glob("*.ptx"):
+        if other.name != file and other.stat().st_size == len(written) and other.read_bytes() == written:
+            print(file, "is the same as", other.name, flush=True)
+            return
+    (folder / producer / file).write_bytes(written)
     index = folder / "index.tsv"
     lines = index.read_text().splitlines(keepends=True) if index.exists() else [INDEX]
     lines = [line for line in lines if not line.startswith(f"{file}\t")]
