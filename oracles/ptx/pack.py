@@ -14,22 +14,36 @@ import re
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def packed(text):
+ENTRY = re.compile(r"^(\.\w+ )?\.entry (\w+)", flags=re.M)
+
+
+def stripped(text):
     """Without debug sections; `.file` names keep their last part, and no path of the machine that compiled."""
     text = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\{[^}]*\}[ \t]*\n?", "", text, flags=re.M)
-    text = re.sub(r'^(\s*\.file\s+\d+\s+)"[^"]*?([^"/]*)".*$', r'\1"\2"', text, flags=re.M)
-    return gzip.compress(text.encode(), 9, mtime=0)
+    return re.sub(r'^(\s*\.file\s+\d+\s+)"[^"]*?([^"/]*)".*$', r'\1"\2"', text, flags=re.M)
+
+
+def packed(text):
+    """Without debug sections, compressed."""
+    return gzip.compress(stripped(text).encode(), 9, mtime=0)
+
+
+def kernels(text):
+    """(name, start, end) of each kernel, in the order of the text."""
+    for start in ENTRY.finditer(text):
+        depth = 0
+        for brace in re.compile("[{}]").finditer(text, start.end()):
+            depth += 1 if brace[0] == "{" else -1
+            if not depth:
+                yield start[2], start.start(), brace.end()
+                break
 
 
 def only(text, entry):
     """Without kernels whose names do not match."""
-    for start in reversed(list(re.finditer(r"^(\.visible )?\.entry (\w+)", text, flags=re.M))):
-        if not re.search(entry, start[2]):
-            at, depth = text.index("{", start.end()) + 1, 1
-            while depth:
-                depth += {"{": 1, "}": -1}.get(text[at], 0)
-                at += 1
-            text = text[:start.start()] + text[at:]
+    for name, start, end in reversed(list(kernels(text))):
+        if not re.search(entry, name):
+            text = text[:start] + text[end:]
     return text
 
 
