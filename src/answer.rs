@@ -51,7 +51,7 @@ pub fn answer(
         Command::Verify(args) => {
             let [scenario] = args.scenarios.as_slice() else { return Err(Error::new("name one scenario or kernel")) };
             let options = ProofOptions { suggest: !args.no_suggestion, ..args.proof.options(args.orders) };
-            let v = warpline_api::verify(&load(&with_texts(args.proof.request(scenario)))?, &options)?;
+            let v = warpline_api::verify_request(&with_texts(args.proof.request(scenario)), &options)?;
             let text = show::verdict(&v, PLAIN);
             Ok(Answer { status: v.status(), text, json: json_verify::verify(&v)?, bytes: Vec::new() })
         }

@@ -8,13 +8,14 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::blocks::verify_request;
 use crate::error::Error;
 use crate::files::{files_below, short_path};
-use crate::load::{self, load};
+use crate::load;
 use crate::progress::{Counter, OnProgress};
 use crate::request::Request;
 use crate::status::Status;
-use crate::verify::{ProofOptions, Verification, verify};
+use crate::verify::{ProofOptions, Verification};
 
 /// The scenarios that a list of names stands for.
 #[derive(Clone, Debug, Default)]
@@ -187,10 +188,7 @@ pub fn verify_all(
     let options = ProofOptions { suggest: false, ..*options };
     let counter = Counter::start(collection.members.len(), progress);
     let one = |Member { name, error }: Member| {
-        let verified = || {
-            let subject = load(&Request { scenario: name.clone(), ..request.clone() })?;
-            verify(&subject, &options)
-        };
+        let verified = || verify_request(&Request { scenario: name.clone(), ..request.clone() }, &options);
         let result = error.map_or_else(verified, Err);
         counter.step();
         Entry { name, result }

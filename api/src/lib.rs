@@ -93,6 +93,7 @@
 //! bytes; fields that end in `_s` are seconds of this computer. Shares lie between 0 and 1. Lines and columns count from 1.
 
 mod barriers;
+mod blocks;
 mod certificate;
 mod claims;
 mod collection;
@@ -121,6 +122,7 @@ mod whatif;
 mod window;
 
 pub use barriers::{Barriers, barriers};
+pub use blocks::verify_request;
 pub use certificate::{certificate, refusal_words};
 pub use claims::{ClaimResult, evaluate as claims};
 pub use collection::{Collection, Entry, Member, Skipped, Verifications, verify_all};

@@ -358,8 +358,8 @@ pub fn verify(subject: &Subject, options: &ProofOptions) -> Result<Verification,
     })
 }
 
-/// The verdict on a kernel; the subject keeps the program of this verdict.
-fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
+/// The verdict on a kernel, without a look for a cause or a repair; the subject keeps the program of this verdict.
+pub(crate) fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
     if let Some(mut numbered) = subject.imported.as_mut().and_then(|i| i.numbered.take()) {
         let v = verdict(&mut numbered, options);
         if v.outcome == Outcome::Proved {
@@ -373,8 +373,8 @@ fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict {
     without_proof(subject, for_some_data(subject, verdict))
 }
 
-/// Whether every fault is a missing fence after the `init` of an mbarrier. Compilers that omit this fence omit it
-/// everywhere, and the kernels work, so other faults are of interest.
+/// Whether every fault is a missing fence after the `init` of an mbarrier. Compilers omit it everywhere, and the kernels
+/// work, so other faults are of interest.
 fn only_init_fences(x: &Violation) -> bool {
     x.hang.is_empty() && x.findings.iter().all(|f| f.note || f.code == Code::InitFence)
 }

@@ -102,5 +102,5 @@ fn fix(verified: &Verification, console: &mut Console, status: Status) -> Result
 /// Verifies one scenario or kernel with a progress bar.
 pub(super) fn one(request: &Request, options: &ProofOptions, console: &Console) -> Result<Verification, Error> {
     let _bar = Bar::spinner(console.look.progress, format!("verifying {}", request.scenario));
-    warpline_api::verify(&warpline_api::load(request)?, options)
+    warpline_api::verify_request(request, options)
 }

@@ -1,5 +1,10 @@
 //! What commands say of a compiled kernel. `import/tests` has the verdicts on recorded kernels.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use flate2::read::GzDecoder;
 use warpline::Status;
 use warpline_tests::{TempDir, warpline};
 
@@ -325,5 +330,31 @@ fn states_and_dropped_arrivals_are_written_and_read_again() {
         assert!(kernel.contains("state 0") && kernel.contains("drop") == (name == "right"), "{kernel}");
         let again = warpline(&["verify", &out.display().to_string(), "--machine", "h200"]);
         assert_eq!(again.status, status, "{}{}", again.out, again.err);
+    }
+}
+
+/// A recorded kernel whose text does not say how many threads a block has.
+fn without_bound(name: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../oracles/ptx").join(format!("{name}.ptx.gz"));
+    let mut text = String::new();
+    GzDecoder::new(File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+    assert!(text.contains(".maxntid"));
+    text.lines().filter(|l| !l.starts_with(".maxntid")).map(|l| format!("{l}\n")).collect()
+}
+
+/// Fewer threads leave bytes unwritten, and more write the same bytes.
+#[test]
+fn the_size_of_a_block_is_the_one_that_is_proved() {
+    let dir = TempDir::new();
+    for (name, threads) in [("emit.correct-sm80_multistage", 128), ("emit.ampere-smem_double_buffer", 256)] {
+        let text = without_bound(name);
+        let file = dir.write("k.ptx", &text);
+        let said = warpline(&["verify", &file, "--no-suggestion"]);
+        assert!(said.out.contains("PROVED"), "{name}: {}{}", said.out, said.err);
+        assert!(said.out.contains(&format!("a block has {threads} threads, as the text does not say")), "{}", said.out);
+        // Without its waits the kernel is right for no size, so there is no verdict.
+        let faulty = dir.write("f.ptx", text.replace("cp.async.wait_group", "cp.async.wait_group 7; //"));
+        let said = warpline(&["verify", &faulty, "--no-suggestion"]);
+        assert!(said.status == Status::BadInput && said.err.contains("how many threads"), "{}{}", said.out, said.err);
     }
 }

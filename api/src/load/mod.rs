@@ -43,8 +43,8 @@ pub use names::{
 };
 pub(crate) use names::{evaluate, is_scenario, kernel_of};
 pub use nearest::hint;
-pub(crate) use ptx::kernels_of;
 pub use ptx::{CompiledKernel, Imported, is_ptx, kernel_text, lifted};
+pub(crate) use ptx::{kernels_of, leaves_block_open};
 pub use second::{Second, beside_name, load_second, short_name};
 pub(crate) use second::{load_at_point, load_beside};
 pub use subject::{Expectation, Subject, finding_label, finding_message, waiting_message};

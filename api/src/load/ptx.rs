@@ -146,6 +146,18 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     Ok(CompiledKernel { lifted, sources, target: module.target, launch, params, declared_shared, untimed, assembled })
 }
 
+/// Whether a request names a compiled kernel, and neither its text nor its launch says how many threads a block has.
+pub(crate) fn leaves_block_open(request: &Request) -> bool {
+    let (file, entry) = split(&request.scenario).unwrap_or((&request.scenario, None));
+    let read = || {
+        let module = ptx::read(&request.read(Path::new(file)).ok()?).ok()?;
+        let found = super::entries::entry_of(&module, file, request.entry.as_deref().or(entry)).ok()?;
+        let launch = launch::launch(request, found).ok()?;
+        Some(launch.block.is_none() && lift::leaves_block_open(found))
+    };
+    super::is_ptx(&request.scenario) && read().unwrap_or(false)
+}
+
 /// Whether fences are required where kernels work without them.
 fn every_fence(request: &Request) -> bool {
     let mut fences = Fences::default();

@@ -4,6 +4,7 @@ use crate::flow::{Ending, ending};
 use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Arena, Atom, Op, Term};
 
+use super::loads::copied_float;
 use super::masks::positive_mask;
 use super::remainders::below_divisor;
 use super::slice::{acts, unread, writes};
@@ -271,7 +272,10 @@ impl Walk<'_, '_> {
             _ => {
                 let mut args = Vec::new();
                 for a in i.args_from(1) {
-                    args.push(self.operand(a)?);
+                    args.push(match copied_float(i, a) {
+                        Some(bits) => Val::Uni(self.s.arena.int(bits)),
+                        None => self.operand(a)?,
+                    });
                 }
                 let facts = self.facts.clone();
                 if i.op == "shr"
@@ -281,8 +285,8 @@ impl Walk<'_, '_> {
                 {
                     args[0] = self.each(&[v], |a, x| Some(a.positive_under(x[0], &facts)), "a shift");
                 }
-                let known =
-                    matches!(to, Arg::Reg(_)) && !i.args.iter().any(|a| matches!(a, Arg::Float(_) | Arg::List(_)));
+                let read = |a: &Arg| !matches!(a, Arg::Float(_) | Arg::List(_)) || copied_float(i, a).is_some();
+                let known = matches!(to, Arg::Reg(_)) && i.args.iter().all(read);
                 let why = format!("`{}` at line {}", i.name(), i.line);
                 let v = if known {
                     self.result(i, &args, |a, x| apply(a, i, x), &why)
@@ -372,84 +376,6 @@ impl Walk<'_, '_> {
                 self.set_arg(to, sum);
             }
             _ => {}
-        }
-        Ok(())
-    }
-
-    /// Loads of parameters, global and constant memory.
-    fn load(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
-        let (to, from) = (i.arg(0), i.arg(1));
-        let why = format!("the load at line {}", i.line);
-        let list: Vec<&Arg> = if let Arg::List(l) = to { l.iter().collect() } else { vec![to] };
-        let size = bytes_of(i) / list.len().max(1) as u32;
-        if i.has("param") {
-            let Arg::Mem { base, offset, .. } = from else { return Ok(()) };
-            let index = match &**base {
-                Arg::Name(n) => self.s.entry.params.iter().position(|p| p.name == *n).map(|p| (p as u16, *offset)),
-                base => {
-                    let v = self.operand(base)?;
-                    self.parameter_at(&v).map(|(p, at)| (p, at + *offset))
-                }
-            };
-            let index = index.and_then(|(p, at)| Some((p, u32::try_from(at).ok()?)));
-            for (n, a) in list.iter().enumerate() {
-                let place = index.map(|(p, at)| (p, at + n as u32 * size));
-                let given = place.and_then(|(p, at)| self.argument(p, at).or(self.s.cases.argument(p, at, size)));
-                let t = match place {
-                    _ if given.is_some() => self.s.arena.int(given.unwrap_or_default()),
-                    Some((p, at)) => self.s.arena.atom(Atom::Param(p, at)),
-                    // What a function returns differs by lane.
-                    None if matches!(**base, Arg::Name(_)) => {
-                        let v = self.opaque_lanes(why.clone());
-                        self.set_arg(a, v);
-                        continue;
-                    }
-                    None => self.s.arena.opaque(why.clone()),
-                };
-                self.set_arg(a, Val::Uni(t));
-            }
-            return Ok(());
-        }
-        let address = self.address(from)?;
-        let shared = self.is_shared(i, &address);
-        if i.has("volatile") || shared {
-            // The address of tensor memory, which `alloc` wrote there.
-            if let (Some(base), [a]) = (self.allocated_at(at, &address), list.as_slice()) {
-                self.set_arg(a, Val::Uni(base));
-                return Ok(());
-            }
-        }
-        let followed = (i.has("global") || i.has("const")) && !i.has("volatile") && !i.has("acquire");
-        // A byte or a half is the low part of the word at its address.
-        let part = (size < 4).then(|| 1i64 << (8 * size));
-        let followed = followed && (part.is_none() || !i.has("s8") && !i.has("s16"));
-        for (n, a) in list.iter().enumerate() {
-            let offset = n as i64 * size as i64;
-            let v = match (&address, followed) {
-                (Val::Uni(t), true) if !self.opaque(*t) => {
-                    self.s.assume(
-                        i.line,
-                        "global memory that decides control flow does not change while the kernel runs",
-                    );
-                    let t = self.s.arena.plus(*t, offset);
-                    let word = self.s.arena.op(Op::Load, &[t]);
-                    Val::Uni(part.map_or(word, |values| {
-                        let values = self.s.arena.int(values);
-                        self.s.arena.rem(word, values)
-                    }))
-                }
-                (Val::Uni(t), _) if shared && !self.opaque(*t) => {
-                    let t = self.s.arena.plus(*t, offset);
-                    match self.known_word(t, size) {
-                        Some(value) => Val::Uni(value),
-                        None => self.shared_word(at, n, t),
-                    }
-                }
-                (Val::Uni(_), _) if !shared => self.own_word(at, n, i, true),
-                (Val::Uni(_), _) => Val::Uni(self.s.arena.opaque(why.clone())),
-                _ => self.opaque_lanes(why.clone()),
-            };
-            self.set_arg(a, v);
         }
         Ok(())
     }

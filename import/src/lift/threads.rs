@@ -28,6 +28,11 @@ pub(super) fn block(entry: &Entry) -> Option<[u32; 3]> {
     }
 }
 
+/// Whether neither a text nor its instructions say how many threads a block has, and threads have one coordinate.
+pub fn leaves_block_open(entry: &Entry) -> bool {
+    entry.block.is_none() && block(entry).is_none() && !["%tid.y", "%tid.z"].iter().any(|n| reads(entry, n))
+}
+
 /// The block of at most as many threads as the text allows, whose rows are warps: who tells threads apart by two
 /// coordinates without a number over both takes one for the lane. `None` for other texts.
 pub(super) fn rows_of_warps(entry: &Entry) -> Option<[u32; 3]> {
