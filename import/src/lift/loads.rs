@@ -67,7 +67,8 @@ impl Walk<'_, '_> {
         // A byte or a half is the low part of the word at its address.
         let part = (size < 4).then(|| 1i64 << (8 * size));
         let signed = i.has("s8") || i.has("s16");
-        let followed = !shared && !["local", "volatile", "acquire"].iter().any(|m| i.has(m)) && !signed;
+        let followed =
+            !shared && !["local", "volatile", "acquire", "relaxed", "mmio"].iter().any(|m| i.has(m)) && !signed;
         for (n, a) in list.iter().enumerate() {
             let offset = n as i64 * size as i64;
             let v = match (&address, followed) {

@@ -49,6 +49,16 @@ fn a_byte_that_all_warps_read_decides_for_all() {
     assert!(!verdict(".reqntid 128\n", &own, "\tbar.sync 0;\n$L1:\n").starts_with("proved"));
 }
 
+/// Another grid may change what is read by `ld.relaxed`, so that two warps read two values.
+#[test]
+fn a_relaxed_read_does_not_decide_for_all() {
+    let before =
+        |load: &str| format!("\t{load}.global.u32 %r5, [%rd1];\n\tsetp.eq.s32 %p1, %r5, 0;\n\t@%p1 bra $L1;\n");
+    assert_eq!(verdict(".reqntid 128\n", &before("ld"), "\tbar.sync 0;\n$L1:\n"), "proved\t");
+    let relaxed = verdict(".reqntid 128\n", &before("ld.relaxed.gpu"), "\tbar.sync 0;\n$L1:\n");
+    assert!(!relaxed.starts_with("proved"), "{relaxed}");
+}
+
 /// `0.` is a number. So the compiler writes operands of inline assembly.
 #[test]
 fn a_number_may_end_with_its_point() {
