@@ -1,8 +1,8 @@
 //! The verdict on a compiled kernel whose text does not say how many threads a block has.
 //!
-//! The host code knows that number, and a kernel is right for few of them: more threads than were meant write to the same
-//! bytes, and fewer leave bytes unwritten that others read. So usual sizes are tried, and the verdict is a proof for the
-//! size that the kernel needs.
+//! The host code knows that number, and a kernel is right for few of them. More threads than were meant write to the same
+//! bytes. Fewer threads leave bytes unwritten that others read. So usual sizes are tried, and the verdict is a proof for
+//! the size that the kernel needs.
 
 use warpline_verify::Outcome;
 
@@ -14,9 +14,9 @@ use crate::verify::{ProofOptions, Verification, verdict, verify};
 /// Steps of the search for all sizes. One that is not meant may have no period to be found.
 const STEPS: u64 = 2_000_000;
 
-/// Verifies what a request names. If nothing says how many threads a block of a compiled kernel has, blocks of 64, 128 and
-/// 256 threads are tried: the verdict is the proof for the size that is proved although half of it is not. Its assumptions
-/// name that size.
+/// Verifies what a request names. Where nothing says how many threads a block of a compiled kernel has, blocks of 64, 128
+/// and 256 threads are tried. The verdict is the proof for the size that is proved although half of it is not. Its
+/// assumptions name that size.
 ///
 /// # Errors
 /// As for [`load`] and [`verify`]. A kernel for which no such size is found needs `--block`.

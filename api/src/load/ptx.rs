@@ -113,14 +113,19 @@ pub struct CompiledKernel {
     pub assembled: String,
 }
 
+/// The file of compiled kernels that a request names, and the entry.
+fn named(request: &Request) -> (&str, Option<&str>) {
+    let (file, entry) = split(&request.scenario).unwrap_or((&request.scenario, None));
+    (file, request.entry.as_deref().or(entry))
+}
+
 /// Lifts the compiled kernel that a request names to a program.
 ///
 /// # Errors
 /// A file that cannot be read, unsupported text, an entry that does not exist, or a launch that the kernel does not
 /// allow.
 pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
-    let (file, entry) = split(&request.scenario).unwrap_or((&request.scenario, None));
-    let entry = request.entry.as_deref().or(entry);
+    let (file, entry) = named(request);
     let text = request.read(Path::new(file))?;
     let sources = Sources::from([(file.to_string(), text.clone())]);
     let bad = |e: ptx::Error| {
@@ -148,10 +153,10 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
 
 /// Whether a request names a compiled kernel, and neither its text nor its launch says how many threads a block has.
 pub(crate) fn leaves_block_open(request: &Request) -> bool {
-    let (file, entry) = split(&request.scenario).unwrap_or((&request.scenario, None));
+    let (file, entry) = named(request);
     let read = || {
         let module = ptx::read(&request.read(Path::new(file)).ok()?).ok()?;
-        let found = super::entries::entry_of(&module, file, request.entry.as_deref().or(entry)).ok()?;
+        let found = super::entries::entry_of(&module, file, entry).ok()?;
         let launch = launch::launch(request, found).ok()?;
         Some(launch.block.is_none() && lift::leaves_block_open(found))
     };

@@ -33,8 +33,8 @@ pub fn leaves_block_open(entry: &Entry) -> bool {
     entry.block.is_none() && block(entry).is_none() && !["%tid.y", "%tid.z"].iter().any(|n| reads(entry, n))
 }
 
-/// The block of at most as many threads as the text allows, whose rows are warps: who tells threads apart by two
-/// coordinates without a number over both takes one for the lane. `None` for other texts.
+/// The block whose rows are warps, of as many threads as the text allows. A text that tells threads apart by two
+/// coordinates, without a number over both, takes the first one for the lane. `None` for other texts.
 pub(super) fn rows_of_warps(entry: &Entry) -> Option<[u32; 3]> {
     let bound = entry.block.filter(|_| entry.block_is_bound)?;
     let threads = bound.iter().product::<u32>();
