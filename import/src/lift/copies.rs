@@ -44,16 +44,15 @@ impl Walk<'_, '_> {
         let spaces: Vec<&str> =
             i.mods.iter().map(String::as_str).filter(|m| m.starts_with("shared") || *m == "global").collect();
         let tensor = i.has("tensor");
-        if i.mods.iter().any(|m| m.starts_with("im2col")) {
-            return Err(self.unknown(i));
-        }
         match spaces.as_slice() {
             [to, "global"] if to.starts_with("shared") => {
                 let to = self.same(i, i.arg(0), "address")?;
                 let bytes = if tensor { None } else { Some(self.same(i, i.arg(2), "bytes")?) };
                 let at_bar = if tensor { 2 } else { 3 };
                 let bar = self.same(i, i.arg(at_bar), "barrier")?;
-                let multicast = match i.args.get(at_bar + 1) {
+                // Offsets of pixels (im2col) say where the copy reads, not how much.
+                let behind = |n: usize| i.args.get(n).filter(|a| !matches!(a, Arg::List(_)));
+                let multicast = match behind(at_bar + 1).or(behind(at_bar + 2)) {
                     Some(a) if i.has("multicast::cluster") => Some(self.mask(i, a)?),
                     _ => None,
                 };

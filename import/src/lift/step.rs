@@ -296,7 +296,14 @@ impl Walk<'_, '_> {
                     self.opaque_lanes(why.clone())
                 };
                 let v = match i.op.as_str() {
-                    "shr" => self.each(&[v], |a, x| Some(a.sign_under(x[0], &facts)), &why),
+                    "shr" => self.each(
+                        &[v],
+                        |a, x| {
+                            let t = a.quotient_under(x[0], &facts);
+                            Some(a.sign_under(t, &facts))
+                        },
+                        &why,
+                    ),
                     // The condition of a loop with at least one iteration says so, too: `max(steps, 1)` is `steps`.
                     "max" => self.each(&[v], |a, x| Some(a.under(x[0], &facts)), &why),
                     _ => v,

@@ -345,7 +345,11 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
         let one = a.int(1);
         return Some(a.op(Op::IfNegative, &[v, one]));
     }
-    Some(a.shift_right(v, s))
+    let t = a.shift_right(v, s);
+    if !signed {
+        a.bound_shifted(t, bits, s);
+    }
+    Some(t)
 }
 
 /// A number without a multiple of `x - x % m` that has only bits above those of the type.

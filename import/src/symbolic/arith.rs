@@ -176,11 +176,9 @@ impl Arena {
             parts.push((t, -1));
             return self.flat_sum(q, parts);
         }
-        if let Node::Op(Op::Div, args) = self.node(inner).clone()
-            && let Some(d) = self.constant(args[1]).and_then(|d| d.checked_mul(c))
+        if matches!(self.node(inner), Node::Op(Op::Div, _))
+            && let Some(t) = self.nested_quotient(inner, c)
         {
-            let by = self.int(d);
-            let t = self.div(args[0], by);
             parts.push((t, 1));
             return self.sum(q, parts);
         }
@@ -245,12 +243,17 @@ impl Arena {
         let low = self.range(x).0;
         // While a loop is solved, the sign of what it carries is not known.
         let any = low <= UNBOUNDED && !self.mentions(x, |a| matches!(a, Atom::Carried(..)));
+        // A shift says that the number has no sign.
+        let any = any || self.shifted(x).is_some();
         if k != 0 || !(c as u64).is_power_of_two() || !matches!(bits, 32 | 64) || !(low >= 0 || any) {
             return None;
         }
         let m = if bits == 64 { i128::from(m as u64) } else { i128::from(m) };
         let d = self.magic_divisor(x, m, 1i128.checked_shl(bits as u32 + c.trailing_zeros()).filter(|p| *p > 0)?)?;
         self.divides_unsigned |= low < 0;
+        if let Some(t) = self.nested_quotient(x, d) {
+            return Some(t);
+        }
         let by = self.int(d);
         Some(self.div(x, by))
     }
@@ -269,7 +272,7 @@ impl Arena {
     }
 
     /// The number by which `x * m / p`, rounded down, divides every x of 31 bits that is not negative.
-    fn magic_divisor(&self, x: Term, m: i128, p: i128) -> Option<i64> {
+    pub(super) fn magic_divisor(&self, x: Term, m: i128, p: i128) -> Option<i64> {
         if m <= 0 {
             return None;
         }
@@ -280,7 +283,7 @@ impl Arena {
             Node::Op(Op::Div, args) => self.constant(args[1]).filter(|c| *c > 0).unwrap_or(1),
             _ => 1,
         };
-        let most = self.range(x).1.min(((1 << 31) - 1) / by);
+        let most = self.range(x).1.min(((1 << 31) - 1) / by).min(self.shifted(x).unwrap_or(i64::MAX));
         if d <= 1 || error < 0 || error * (most as i128) >= p {
             return None;
         }

@@ -31,7 +31,13 @@ impl Arena {
             upper == -1 || (low >= 0 && high <= mask | ((1i64 << free) - 1) && (upper as u64 + 1).is_power_of_two());
         // A mask of 32 bits on a number with at most 32 bits.
         let covers = covers || (low >= 0 && high < 1 << 32 && upper == (0xffff_ffffi64 >> free));
-        if covers {
+        // The high bits that the mask leaves out are those that a shift has filled with zeros.
+        let within = self.shifted(a).is_some_and(|most| most <= mask | ((1i64 << free) - 1));
+        let within = within && (upper as u64 + 1).is_power_of_two();
+        if within && let Some(t) = self.without_low_bits(a, free) {
+            return t;
+        }
+        if covers || within {
             let by = self.int(1i64 << free);
             let r = self.rem(a, by);
             return self.sub(a, r);

@@ -243,7 +243,7 @@ impl Arena {
             let t = self.cond(c, a, b);
             return self.plus(t, k);
         }
-        if let Some(t) = self.one_quotient(c, a, b) {
+        if let Some(t) = self.one_quotient(c, a, b).or_else(|| self.one_extreme(c, a, b)) {
             return t;
         }
         self.intern(Node::Op(Op::If, Rc::new([c, a, b])))

@@ -11,6 +11,7 @@ mod long_magic;
 mod numbers;
 mod outcomes;
 mod points;
+mod quotients;
 mod range;
 mod reads;
 mod rounded;
@@ -175,6 +176,8 @@ pub struct Arena {
     natural_params: rustc_hash::FxHashSet<(u16, u32)>,
     /// Bounds of terms that were looked up, under the bounds of variables and counters.
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
+    /// The largest value of a term that is an unsigned number shifted to the right: its high bits are zero.
+    shifted: FxHashMap<Term, i64>,
     /// Values of terms that were enumerated; none where there are too many.
     noted: FxHashMap<Term, Option<Rc<[i64]>>>,
     /// Whether an unsigned division of a number without bounds was taken to be one of a number that is not negative.
@@ -371,6 +374,9 @@ impl Arena {
             return t;
         }
         if let Some(t) = self.remainder_of(k, &list).or_else(|| self.bits_between(k, &list)) {
+            return t;
+        }
+        if let Some(t) = self.remainder_of_largest(k, &list) {
             return t;
         }
         match (k, list.as_slice()) {

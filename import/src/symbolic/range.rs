@@ -29,6 +29,21 @@ impl Arena {
         self.natural_params.insert((parameter, offset));
     }
 
+    /// Says that a term is an unsigned number of so many bits, shifted to the right by `s`.
+    pub fn bound_shifted(&mut self, t: Term, bits: u32, s: u32) {
+        if bits <= 32 && self.constant(t).is_none() {
+            let most = (1i64 << (bits - s)) - 1;
+            let known = self.shifted.entry(t).or_insert(most);
+            *known = most.min(*known);
+        }
+    }
+
+    /// The largest value of an unsigned number that was shifted to the right, as far as the shift says it. The number is
+    /// not negative in any launch where arithmetic does not overflow.
+    pub(super) fn shifted(&self, t: Term) -> Option<i64> {
+        self.shifted.get(&t).copied()
+    }
+
     fn bounds(&self, t: Term) -> (i64, i64) {
         let clip = |v: i128| v.clamp(-(FAR as i128), FAR as i128) as i64;
         match self.node(t) {
@@ -61,9 +76,15 @@ impl Arena {
                 }
                 (clip(low), clip(high))
             }
-            Node::Table(_, first, cycle) => {
-                let all = || first.iter().chain(cycle.iter());
-                (all().min().copied().unwrap_or(0), all().max().copied().unwrap_or(0))
+            Node::Table(i, first, cycle) => {
+                // Numbers before the smallest index and behind the largest one are not looked up.
+                let (low, high) = self.range(*i);
+                let (cycle_at, end) = (first.len() as i64, (first.len() + cycle.len()) as i64 - 1);
+                let start = low.clamp(0, cycle_at);
+                let last = if low > cycle_at { end } else { high.min(end).max(start) };
+                let all = first.iter().chain(cycle.iter()).take(last as usize + 1).skip(start as usize);
+                let all: Vec<i64> = all.copied().collect();
+                (all.iter().min().copied().unwrap_or(0), all.iter().max().copied().unwrap_or(0))
             }
             Node::Op(op, args) => self.range_of(*op, args),
         }

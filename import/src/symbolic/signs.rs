@@ -115,4 +115,43 @@ impl Arena {
         let back = self.scale(opposite, -1);
         Some(self.plus(back, by))
     }
+
+    /// A choice by the sign of the difference of both sides: `x > 2 ? y + x - 2 : y` is `y + max(0, x - 2)`. One side is a
+    /// part of the other.
+    pub(super) fn one_extreme(&mut self, c: Term, a: Term, b: Term) -> Option<Term> {
+        let Node::Op(Op::Ge, of) = self.node(c) else { return None };
+        let (sign, over) = (of[0], self.sub(a, b));
+        let minus = self.scale(over, -1);
+        // The larger side is chosen where the condition holds and the difference `a - b` grows with it.
+        let largest = match (self.has_sign_of(over, sign), self.has_sign_of(minus, sign)) {
+            (true, _) => Op::Max,
+            (_, true) => Op::Min,
+            _ => return None,
+        };
+        let within = |s: &Self, x: Term, y: Term| {
+            let (of, all) = (s.parts(x).1, s.parts(y).1);
+            of.iter().all(|p| all.contains(p)).then_some(())
+        };
+        let (base, rest) = match within(self, a, b) {
+            Some(()) => (a, minus),
+            None => within(self, b, a).map(|()| (b, over))?,
+        };
+        let zero = self.int(0);
+        let rest = self.extreme(largest, rest, zero);
+        Some(self.add(base, rest))
+    }
+
+    /// Whether a number is `m * x + r` with `0 <= r <= m`: not negative where `x` is not, and not positive where `x` is
+    /// negative.
+    fn has_sign_of(&self, t: Term, x: Term) -> bool {
+        let ((k, parts), (j, of)) = (self.parts(t), self.parts(x));
+        let [(first, by), ..] = *of else { return false };
+        let Some((_, all)) = parts.iter().find(|(t, _)| *t == first) else { return false };
+        let m = all / by;
+        let same = m > 0
+            && parts.len() == of.len()
+            && of.iter().all(|(t, c)| c.checked_mul(m).is_some_and(|c| parts.contains(&(*t, c))));
+        let left = j.checked_mul(m).and_then(|j| k.checked_sub(j));
+        same && left.is_some_and(|r| (0..=m).contains(&r))
+    }
 }

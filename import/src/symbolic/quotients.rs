@@ -1,0 +1,121 @@
+//! Multiples of a quotient that a mask leaves.
+
+use super::{Arena, Facts, Node, Op, Term};
+
+impl Arena {
+    /// `(y / d + rest) / c` as `(y + d rest) / (d c)`: a compiler divides by 148 as a shift by two bits and a division by
+    /// 37. The rest consists of numbers of the launch.
+    pub(super) fn nested_quotient(&mut self, t: Term, c: i64) -> Option<Term> {
+        let (k, parts) = self.parts(t);
+        let is_quotient = |(t, n): &&(Term, i64)| {
+            n.abs() == 1 && matches!(self.node(*t), Node::Op(Op::Div, of) if self.constant(of[1]).is_some())
+        };
+        let mut quotients = parts.iter().filter(is_quotient);
+        let (q, sign) = *quotients.next()?;
+        let alone = parts.len() == 1 && k == 0 && sign == 1;
+        if quotients.next().is_some() || !alone && !self.is_of_launch(t) {
+            return None;
+        }
+        let Node::Op(_, args) = self.node(q).clone() else { return None };
+        let d = self.constant(args[1]).filter(|d| *d > 0)?;
+        let by = self.int(d.checked_mul(c)?);
+        // `-(y / d)`, rounded up, is `(d - 1 - y) / d`.
+        let dividend = self.scale(args[0], sign);
+        let dividend = if sign < 0 { self.plus(dividend, d - 1) } else { dividend };
+        let counted = self.scale(q, sign);
+        let rest = self.sub(t, counted);
+        let rest = self.scale(rest, d);
+        let x = self.add(dividend, rest);
+        Some(self.div(x, by))
+    }
+
+    /// `n max(0, y) - n c max(0, y / c) + rest`, with the remainder of `max(0, y)` by `c`.
+    pub(super) fn remainder_of_largest(&mut self, k: i64, list: &[(Term, i64)]) -> Option<Term> {
+        let zero = self.int(0);
+        let positive = |s: &Self, t: Term| match s.node(t) {
+            Node::Op(Op::Max, of) if of.contains(&zero) => of.iter().copied().find(|x| *x != zero),
+            _ => None,
+        };
+        let found = list.iter().enumerate().find_map(|(i, (t, m))| {
+            let Node::Op(Op::Div, of) = self.node(positive(self, *t)?) else { return None };
+            let c = self.constant(of[1]).filter(|c| *c > 1 && m % c == 0)?;
+            let n = (m / c).checked_neg()?;
+            let j = list.iter().position(|(x, by)| *by == n && positive(self, *x) == Some(of[0]))?;
+            Some((i, j, c))
+        });
+        let (i, j, c) = found?;
+        let (x, n) = list[j];
+        let by = self.int(c);
+        let r = self.rem(x, by);
+        let r = self.scale(r, n);
+        let rest = list.iter().enumerate().filter(|(l, _)| *l != i && *l != j).map(|(_, p)| *p).collect();
+        let rest = self.sum(k, rest);
+        Some(self.add(rest, r))
+    }
+
+    /// A shift of the high half of a product with a magic number as the quotient that it is, where facts say that the
+    /// number is not negative.
+    pub fn quotient_under(&mut self, t: Term, facts: &Facts) -> Term {
+        let found = |s: &Self| {
+            let Node::Op(Op::Div, of) = s.node(t) else { return None };
+            let Node::Op(Op::MulHigh, args) = s.node(of[0]) else { return None };
+            let (m, bits, c) = (s.constant(args[1])?, s.constant(args[2])?, s.constant(of[1])?);
+            let power = (c as u64).is_power_of_two() && bits == 32;
+            let p = 1i128.checked_shl(32 + c.trailing_zeros()).filter(|p| power && *p > 0)?;
+            let d = s.magic_divisor(args[0], i128::from(m), p)?;
+            Some((args[0], d))
+        };
+        let Some((x, d)) = found(self) else { return t };
+        if self.bounded(x, facts).0 < 0 {
+            return t;
+        }
+        let by = self.int(d);
+        self.div(x, by)
+    }
+
+    /// A quotient and a constant without its low bits, as a multiple of one quotient. A compiler masks the low bits of
+    /// `x >> s` where other code shifts `x` further and back.
+    pub(super) fn without_low_bits(&mut self, t: Term, bits: u32) -> Option<Term> {
+        let (k, parts) = self.parts(t);
+        let [(q, 1)] = *parts else { return None };
+        let Node::Op(Op::Div, of) = self.node(q).clone() else { return None };
+        let d = self.constant(of[1]).filter(|d| *d > 0)?;
+        let c = 1i64.checked_shl(bits).filter(|c| *c > 0)?;
+        let (x, by) = (self.plus(of[0], k.checked_mul(d)?), self.int(d.checked_mul(c)?));
+        let q = self.div(x, by);
+        Some(self.scale(q, c))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbolic::Atom;
+
+    #[test]
+    fn a_masked_quotient_is_a_multiple_of_one() {
+        let mut a = Arena::default();
+        let x = a.atom(Atom::Param(0, 0));
+        let x = a.plus(x, 127);
+        let (four, all) = (a.int(4), a.int(128));
+        let (y, q) = (a.div(x, four), a.div(x, all));
+        let whole = a.without_low_bits(y, 5).expect("a quotient");
+        assert_eq!(whole, a.scale(q, 32));
+    }
+
+    #[test]
+    fn a_quotient_in_a_dividend_is_part_of_it() {
+        let mut a = Arena::default();
+        let (x, y) = (a.atom(Atom::Param(0, 0)), a.atom(Atom::Param(1, 0)));
+        let (four, all) = (a.int(4), a.int(148));
+        // (8 x - y / 4 + 36) / 37, where `y / 4` rounds down, and (32 x - y + 147) / 148.
+        let (q, eight) = (a.div(y, four), a.scale(x, 8));
+        let left = a.sub(eight, q);
+        let left = a.plus(left, 36);
+        let nested = a.nested_quotient(left, 37).expect("a quotient in it");
+        let many = a.scale(x, 32);
+        let right = a.sub(many, y);
+        let right = a.plus(right, 147);
+        assert_eq!(nested, a.div(right, all));
+    }
+}
