@@ -72,6 +72,7 @@ impl Walk<'_, '_> {
         let mut entry_regs = self.regs.clone();
         // Variables may change in the loop.
         self.s.arena.forget(&mut self.facts, |a| matches!(a, Atom::Var(_)));
+        self.choose(&changed, &mut entry_regs);
         let entry_facts = self.facts.clone();
         let mark = self.s.arena.opaque("a mark");
         let lanes = self.lanes;
@@ -79,7 +80,7 @@ impl Walk<'_, '_> {
         let (before, open) = (self.history, self.open);
         let (wrote, stored) = (self.wrote, self.stored(l));
         // First pass: an iteration as a function of the values that the previous one left.
-        let (stop, exits, silent) = loop {
+        let (stop, mut exits, silent) = loop {
             self.forget_skipped(header as u32);
             for r in &changed {
                 let Some(old) = &entry_regs[*r as usize] else { continue };
@@ -110,7 +111,7 @@ impl Walk<'_, '_> {
         let ending = self.history;
         self.history = before;
         self.remember((first_at, ending, 0));
-        let back = std::mem::take(&mut self.regs);
+        let mut back = std::mem::take(&mut self.regs);
         if stop != Stop::At(header) && exits.is_empty() {
             // The loop is always left in its first iteration.
             self.regs = entry_regs;
@@ -132,6 +133,9 @@ impl Walk<'_, '_> {
                 "a loop that is left once a barrier is complete does something else too",
                 "a loop that only waits",
             ));
+        }
+        if stop == Stop::At(header) {
+            self.split_stays(header as u32, &changed, &entry_regs, &mut back, &mut exits);
         }
         let back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
         let solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
@@ -170,7 +174,10 @@ impl Walk<'_, '_> {
         let (stop, nodes, mut exits) = self.iteration(l, false)?;
         // An exit can be ahead of what brings lanes together.
         self.wrote = wrote || stored;
-        let back = std::mem::take(&mut self.regs);
+        let mut back = std::mem::take(&mut self.regs);
+        if stop == Stop::At(header) {
+            self.split_stays(header as u32, &changed, &entry_regs, &mut back, &mut exits);
+        }
         if stop != Stop::At(header) {
             // A path that reaches the end leaves there.
             let to = match stop {

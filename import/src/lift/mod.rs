@@ -41,6 +41,7 @@ mod first;
 mod flat;
 mod gather;
 mod idle;
+mod implied;
 mod in_flight;
 mod intervals;
 mod issue;

@@ -95,9 +95,12 @@ pub(super) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
             without_high_bits(a, t, bits)
         }
         "shr" => {
-            let s = u32::try_from(a.constant(arg(1)?)?).ok()?;
             let v = as_type(a, arg(0)?, ty);
-            right(a, v, s, ty)?
+            let by = arg(1)?;
+            match a.constant(by) {
+                Some(s) => right(a, v, u32::try_from(s).ok()?, ty)?,
+                None => a.shift_right_by(v, by, signed),
+            }
         }
         "and" | "or" | "xor" => {
             let (p, q) = (arg(0)?, arg(1)?);
@@ -249,6 +252,11 @@ fn high(a: &mut Arena, p: Term, q: Term, (bits, signed): (u32, bool)) -> Option<
         (Some(x), Some(y)) if bits == 16 => return Some(a.int((x * y) >> 16)),
         (None, Some(m)) => (p, m),
         (Some(m), None) => (q, m),
+        // Division by a number of the launch: its magic number is an argument.
+        _ if bits == 32 && !signed => {
+            let b = a.int(32);
+            return Some(a.op(Op::MulHigh, &[p, q, b]));
+        }
         _ => return None,
     };
     if !matches!(bits, 32 | 64) && (bits != 16 || signed) {

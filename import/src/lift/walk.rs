@@ -320,6 +320,7 @@ impl<'a> Walk<'_, 'a> {
         if self.outer.len() > MOST_NESTED {
             return Err(self.s.error(inst, "conditions are nested too deeply to follow", "ways that meet again"));
         }
+        let cond = self.split_choice(inst.line, cond, &Default::default());
         if let Some(holds) = self.case(at, cond)? {
             return Ok(Stop::At(if holds { taken } else { falls }));
         }

@@ -435,4 +435,12 @@ impl Arena {
         }
         self.div(a, by)
     }
+
+    /// Shift to the right by a number that is not constant. An unsigned number is taken not to be negative.
+    pub fn shift_right_by(&mut self, a: Term, s: Term, signed: bool) -> Term {
+        self.divides_unsigned |= !signed && self.range(a).0 < 0;
+        let one = self.int(1);
+        let by = self.op(Op::Shl, &[one, s]);
+        self.div(a, by)
+    }
 }

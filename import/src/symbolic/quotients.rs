@@ -93,6 +93,23 @@ mod tests {
     use crate::symbolic::Atom;
 
     #[test]
+    fn a_magic_number_divides_where_a_condition_says_that_the_number_is_not_negative() {
+        let mut a = Arena::default();
+        let i = a.atom(Atom::Counter(3));
+        let x = a.scale(i, 6);
+        let x = a.plus(x, -1);
+        let (m, bits, eight, twelve) = (a.int(2_863_311_531), a.int(32), a.int(8), a.int(12));
+        let high = a.op(Op::MulHigh, &[x, m, bits]);
+        let q = a.div(high, eight);
+        assert_eq!(a.quotient_under(q, &Facts::default()), q);
+        let mut facts = Facts::default();
+        let first = a.eq(i);
+        a.learn(first, false, &mut facts);
+        let under = a.quotient_under(q, &facts);
+        assert_eq!(under, a.div(x, twelve));
+    }
+
+    #[test]
     fn a_masked_quotient_is_a_multiple_of_one() {
         let mut a = Arena::default();
         let x = a.atom(Atom::Param(0, 0));

@@ -63,6 +63,25 @@ fn two_copies_by_one_tensor_map_have_one_box() {
     assert_eq!(verdict_on(&one), "proved\t");
 }
 
+/// A convolution copies pixels of an image as the rows of a matrix. Offsets of pixels say which.
+#[test]
+fn copies_of_pixels_bring_what_their_barrier_expects() {
+    let text = recorded("emit.hopper-tma_wgmma.ptx");
+    let copy = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes";
+    assert!(text.contains(copy), "{text}");
+    let pixels = |l: &str| match l.contains(copy) {
+        true => l
+            .replace(".2d.shared::cluster.global.", ".4d.shared::cluster.global.im2col.")
+            .replace("];", "], {%rs1, %rs2};"),
+        false => l.to_string(),
+    };
+    let text: String = text.lines().map(|l| pixels(l) + "\n").collect();
+    let text = text.replacen("\t.reg .pred", "\t.reg .b16 %rs<3>;\n\t.reg .pred", 1);
+    assert_eq!(verdict_on(&text), "proved\t");
+    let faulty = verdict_on(&text.replace(", 32768;", ", 32784;"));
+    assert!(is_other_number(&faulty), "{faulty}");
+}
+
 #[test]
 fn a_copy_over_the_barrier_that_it_signals_is_refused() {
     let text = recorded("emit.museum-m09_expect_without_arrive-fix.ptx");

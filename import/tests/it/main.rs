@@ -44,5 +44,6 @@ mod tails;
 mod tensor_rows;
 mod threads;
 mod thresholds;
+mod two_counts;
 mod unwritten;
 mod values;
