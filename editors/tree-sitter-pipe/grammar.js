@@ -212,7 +212,7 @@ module.exports = grammar({
         seq("wait", $.target, choice("for", "parity", "state"), $._expression),
         seq("wait", $.target, choice(">=", "=="), $._expression, repeat($.order)),
         seq("cp.arrive", $.target, optional("noinc")),
-        seq(choice("init", "inval"), separated(",", $.identifier)),
+        seq(choice("init", "inval"), separated(",", seq($.identifier, optional(seq("[", $._expression, "]"))))),
         seq(
           "arrive",
           $.target,

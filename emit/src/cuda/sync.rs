@@ -145,15 +145,20 @@ impl Writer<'_> {
                 let address = self.bar_address(bar);
                 self.line(format!("wl::{call}({address});"));
             }
-            Op::Init(bars) | Op::Inval(bars) => {
-                for b in bars {
-                    let (decl, at) = (&self.prog.mbars[*b as usize], self.layout.bars[*b as usize]);
+            Op::Init(list) | Op::Inval(list) => {
+                for s in list {
+                    let (decl, at) = (&self.prog.mbars[s.bar as usize], self.layout.bars[s.bar as usize]);
                     let (stages, count) = (decl.stages, decl.count);
+                    let index = s.stage.as_ref().map_or("s".to_string(), |e| format!("({})", self.c(e)));
                     let call = match op {
-                        Op::Init(_) => format!("wl::bar_init(pool + {at} + 8 * s, {count})"),
-                        _ => format!("wl::bar_inval(pool + {at} + 8 * s)"),
+                        Op::Init(_) => format!("wl::bar_init(pool + {at} + 8 * {index}, {count})"),
+                        _ => format!("wl::bar_inval(pool + {at} + 8 * {index})"),
                     };
-                    self.line(format!("{guard}for (int s = 0; s < {stages}; s++) {call};"));
+                    let each = match s.stage {
+                        Some(_) => String::new(),
+                        None => format!("for (int s = 0; s < {stages}; s++) "),
+                    };
+                    self.line(format!("{guard}{each}{call};"));
                 }
             }
             Op::Arrive { state: Some(_), .. } | Op::MbarWait { phase: Phase::State(_), .. } => {

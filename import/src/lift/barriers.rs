@@ -1,11 +1,12 @@
 //! mbarriers: initialized addresses, grouped into arrays for ring accesses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
 use crate::symbolic::{Arena, Atom, Term};
 
+use super::effects_of::barrier_of;
 use super::merge::{Merged, MergedKind, each_op};
 use super::shared::Shared;
 use super::symbols::replaced;
@@ -73,6 +74,35 @@ pub(super) fn arrays(counts: &BTreeMap<i64, u32>, uses: &[Vec<i64>]) -> Result<V
         out.push(Barriers { base: at[i], stride, stages: members.len() as u32, count: counts[&at[i]] });
     }
     Ok(out)
+}
+
+/// The number of the array with an mbarrier at an address.
+pub(super) fn array_at(arrays: &[Barriers], x: i64) -> Option<usize> {
+    let inside =
+        |b: &Barriers| x >= b.base && (x - b.base) % b.stride == 0 && (x - b.base) / b.stride < b.stages as i64;
+    arrays.iter().position(inside)
+}
+
+/// The arrays that are initialized in parts: a warp initializes some stages only, or a barrier is used in between. The
+/// others are initialized by one statement.
+pub(super) fn in_parts(a: &Arena, tree: &[Merged], arrays: &[Barriers]) -> BTreeSet<usize> {
+    let mut begun: BTreeMap<(usize, u32), BTreeSet<i64>> = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    let is_part = |(i, seen): (usize, &BTreeSet<i64>)| seen.len() < arrays[i].stages as usize;
+    each_op(tree, &mut |_, (w, _, e)| {
+        let first = |t: Term| addresses(a, t)?.first().copied();
+        if let Effect::Init(t, _) = e {
+            if let Some((i, x)) = first(*t).and_then(|x| Some((array_at(arrays, x)?, x))) {
+                begun.entry((i, *w)).or_default().insert(x);
+            }
+        } else if let Some(i) = barrier_of(e).and_then(first).and_then(|x| array_at(arrays, x)) {
+            found.extend(begun.iter().any(|((j, _), seen)| *j == i && is_part((i, seen))).then_some(i));
+            // What is initialized behind it begins anew.
+            begun.retain(|(j, _), _| *j != i);
+        }
+    });
+    found.extend(begun.iter().filter(|((i, _), seen)| is_part((*i, seen))).map(|((i, _), _)| *i));
+    found
 }
 
 /// A turn of a loop.

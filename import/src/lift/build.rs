@@ -10,7 +10,7 @@ use crate::symbolic::{Arena, Term};
 
 use super::always::{Accesses, always};
 use super::anywhere::Unknown;
-use super::barriers::{Barriers, addresses, arrays, unrolled};
+use super::barriers::{Barriers, addresses, arrays, in_parts, unrolled};
 use super::cases::{MOST, Outcome, Wanted};
 use super::counters::count_waits;
 use super::deferred::deferred;
@@ -51,6 +51,8 @@ pub(super) const FIRST: u16 = 6;
 pub(super) struct Plan {
     pub(super) regions: Regions,
     pub(super) barriers: Vec<Barriers>,
+    /// The arrays of which each stage has an `init` of its own.
+    pub(super) in_parts: BTreeSet<usize>,
     pub(super) loads: Sizes,
     pub(super) stores: BTreeMap<(usize, Term), u32>,
     pub(super) accumulators: BTreeMap<(u32, u32), u16>,
@@ -471,7 +473,8 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
     divide(s, tree, &mut regions, &loads, &stores)?;
     let accumulators =
         accumulators.into_iter().enumerate().map(|(i, k)| (k, FIRST + regions.list.len() as u16 + i as u16)).collect();
-    Ok(Plan { regions, barriers, loads, stores, accumulators, named: named.into_iter().collect() })
+    let in_parts = in_parts(a, tree, &barriers);
+    Ok(Plan { regions, barriers, in_parts, loads, stores, accumulators, named: named.into_iter().collect() })
 }
 
 /// The bytes of shared memory that an operation accesses.

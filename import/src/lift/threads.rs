@@ -7,25 +7,37 @@ use crate::ptx::{Arg, Entry, Inst, Reg};
 
 use super::slice::{acts, only_global, writes};
 
-/// A number `k + x tid.x + y tid.y + z tid.z`: `k`, then the factors.
-type Form = [i64; 4];
+/// A number `k + x tid.x + y tid.y + z tid.z + w (tid.x / 32)`: `k`, then the factors.
+type Form = [i64; 5];
 
 /// Threads of a warpgroup.
 const WARPGROUP: i64 = 128;
 
 /// Threads of a block: as the text says, within the bound that it gives, or as its instructions need. A bound is no shape
-/// for threads that are told apart by two coordinates, unless the text asks for the shape.
+/// for threads that are told apart by two coordinates, unless the text uses them only with the shape that it asks for.
 pub(super) fn block(entry: &Entry) -> Option<[u32; 3]> {
     match entry.block {
         Some(bound) if entry.block_is_bound => {
-            let flat = !["%tid.y", "%tid.z"].iter().any(|n| reads(entry, n));
-            let asks = ["%ntid.x", "%ntid.y"].iter().any(|n| reads(entry, n));
-            let stated = entry.block.filter(|b| flat || asks || b[1..] != [1, 1]);
+            let stated = entry.block.filter(|b| b[1..] != [1, 1] || has_one_coordinate(entry));
             numbered(entry, bound.iter().product()).or(stated).or_else(|| rows_of_warps(entry))
         }
         None => implied(entry),
         block => block,
     }
+}
+
+/// Whether a text uses `%tid.y` and `%tid.z` in the number of a thread in its block alone, of which
+/// `(z * %ntid.y + y) * %ntid.x + x` is the form for every shape.
+fn has_one_coordinate(entry: &Entry) -> bool {
+    let of = |names: &[&str]| -> Vec<Reg> {
+        let moves = entry.code.iter().filter(|i| i.op == "mov");
+        let from = moves.filter(|i| matches!(i.arg(1), Arg::Name(n) if names.contains(&n.as_str())));
+        from.filter_map(|i| if let Arg::Reg(r) = i.arg(0) { Some(*r) } else { None }).collect()
+    };
+    let (others, sizes) = (of(&["%tid.y", "%tid.z"]), of(&["%ntid.x", "%ntid.y"]));
+    let any = |i: &Inst, list: &[Reg]| i.args_from(1).iter().any(|a| matches!(a, Arg::Reg(r) if list.contains(r)));
+    let scaled = |i: &Inst| matches!(i.op.as_str(), "mul" | "mad") && any(i, &sizes);
+    entry.code.iter().all(|i| !any(i, &others) || scaled(i))
 }
 
 /// Whether neither a text nor its instructions say how many threads a block has, and threads have one coordinate.
@@ -76,16 +88,19 @@ fn reads(entry: &Entry, name: &str) -> bool {
 }
 
 /// The shape of a block of at most `threads` threads, from how a text numbers them. A number `x + X (y + Y z)` says the
-/// sizes `X` and `Y`; the third is what is left. `None` where the text has no such number, or several that differ.
+/// sizes `X` and `Y`; the third is what is left. So does the number of a warp, which is a part of it. `None` where the
+/// text has no such number, or several that differ.
 fn numbered(entry: &Entry, threads: u32) -> Option<[u32; 3]> {
     let (reads_y, reads_z) = (reads(entry, "%tid.y"), reads(entry, "%tid.z"));
     if !reads_y && !reads_z {
         return None;
     }
-    let mut shapes: Vec<[u32; 3]> = Vec::new();
-    for [k, x, y, z] in forms(entry) {
+    let (mut shapes, mut without_y): (Vec<[u32; 3]>, Vec<[u32; 3]>) = Default::default();
+    for [k, x, y, z, w] in forms(entry) {
+        // The number of a warp counts 32 threads each.
+        let (x, y, z) = if (x, w) == (0, 1) { (1, 32 * y, 32 * z) } else { (x, y, z) };
         let rows = match (y, z) {
-            (0, z) if !reads_y => [z, 1],
+            (0, z) => [z, 1],
             (y, 0) if y > 0 && !reads_z => [y, i64::from(threads) / y],
             (y, z) if y > 0 && z % y == 0 => [y, z / y],
             _ => continue,
@@ -94,9 +109,12 @@ fn numbered(entry: &Entry, threads: u32) -> Option<[u32; 3]> {
         let layer = x_size.saturating_mul(y_size);
         // Numbers of smaller groups of threads have smaller factors.
         if k == 0 && x == 1 && x_size > 1 && layer > 0 && threads.is_multiple_of(layer) {
-            shapes.push([x_size, y_size, threads / layer]);
+            let list = if y == 0 && reads_y { &mut without_y } else { &mut shapes };
+            list.push([x_size, y_size, threads / layer]);
         }
     }
+    // A number without `tid.y` may be a part of one with it. On its own, it leaves `tid.y` no other value than 0.
+    let shapes = if shapes.is_empty() { without_y } else { shapes };
     let first = *shapes.first()?;
     shapes.iter().all(|s| *s == first).then_some(first)
 }
@@ -108,30 +126,34 @@ fn forms(entry: &Entry) -> Vec<Form> {
     let mut known: FxHashMap<Reg, Form> = FxHashMap::default();
     let mut list = Vec::new();
     for i in entry.code.iter().filter(|i| i.guard.is_none()) {
-        let Arg::Reg(to) = i.arg(0) else { continue };
+        let mut to = None;
+        i.arg(0).each_reg(&mut |r| to = to.or(Some(r)));
+        let Some(to) = to else { continue };
         let of = |n: usize| match i.args.get(n)? {
-            Arg::Int(v) => Some([*v, 0, 0, 0]),
+            Arg::Int(v) => Some([*v, 0, 0, 0, 0]),
             Arg::Reg(r) => known.get(r).copied(),
             Arg::Name(name) => match name.as_str() {
-                "%tid.x" => Some([0, 1, 0, 0]),
-                "%tid.y" => Some([0, 0, 1, 0]),
-                "%tid.z" => Some([0, 0, 0, 1]),
+                "%tid.x" => Some([0, 1, 0, 0, 0]),
+                "%tid.y" => Some([0, 0, 1, 0, 0]),
+                "%tid.z" => Some([0, 0, 0, 1, 0]),
                 _ => None,
             },
             _ => None,
         };
         let form = match i.op.as_str() {
-            "mov" => of(1),
+            // Lanes of a warp have one number.
+            "mov" | "shfl" => of(1),
+            "shr" => of(1).filter(|x| *x == [0, 1, 0, 0, 0] && *i.arg(2) == Arg::Int(5)).map(|_| [0, 0, 0, 0, 1]),
             "add" => sum(of(1), of(2)),
             "shl" => {
-                of(2).filter(|s| s[1..] == [0; 3] && (0..32).contains(&s[0])).and_then(|s| times(of(1), 1 << s[0]))
+                of(2).filter(|s| s[1..] == [0; 4] && (0..32).contains(&s[0])).and_then(|s| times(of(1), 1 << s[0]))
             }
             "mul" if i.has("lo") => product(of(1), of(2)),
             "mad" if i.has("lo") => sum(product(of(1), of(2)), of(3)),
             _ => None,
         };
-        if let Some(form) = form.filter(|_| writers.get(to) == Some(&1)) {
-            known.insert(*to, form);
+        if let Some(form) = form.filter(|_| writers.get(&to) == Some(&1)) {
+            known.insert(to, form);
             list.push(form);
         }
     }
@@ -147,7 +169,7 @@ fn times(a: Option<Form>, by: i64) -> Option<Form> {
 }
 
 fn product(a: Option<Form>, b: Option<Form>) -> Option<Form> {
-    let number = |x: Form| (x[1..] == [0; 3]).then_some(x[0]);
+    let number = |x: Form| (x[1..] == [0; 4]).then_some(x[0]);
     match (number(a?), number(b?)) {
         (Some(by), _) => times(b, by),
         (_, Some(by)) => times(a, by),
@@ -157,7 +179,7 @@ fn product(a: Option<Form>, b: Option<Form>) -> Option<Form> {
 
 fn sum(a: Option<Form>, b: Option<Form>) -> Option<Form> {
     let (a, b) = (a?, b?);
-    let mut all = [0; 4];
+    let mut all = [0; 5];
     for (all, (a, b)) in all.iter_mut().zip(a.into_iter().zip(b)) {
         *all = a.checked_add(b)?;
     }

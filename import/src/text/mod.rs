@@ -7,7 +7,8 @@ pub use explain::explain;
 use std::fmt::Write;
 
 use warpline_sim::ir::{
-    BarRef, BarrierCta, Binary, Class, CounterAct, Executors, Expr, Instr, MoveKind, Op, Phase, Place, Program, Unary,
+    BarRef, BarrierCta, Binary, Class, CounterAct, Executors, Expr, Instr, MoveKind, Op, Phase, Place, Program, Stages,
+    Unary,
 };
 
 use crate::lift::Lifted;
@@ -233,8 +234,8 @@ fn operation(p: &Program, op: &Op) -> String {
             let name = &p.objects[*obj as usize].name;
             format!("tmem.{word} {name}{}", if *pair { " pair" } else { "" })
         }
-        Op::Init(list) => format!("init {}", names(p, list)),
-        Op::Inval(list) => format!("inval {}", names(p, list)),
+        Op::Init(list) => format!("init {}", stages(p, list)),
+        Op::Inval(list) => format!("inval {}", stages(p, list)),
         Op::Arrive { bar: b, count, expect, relaxed, cluster, drop, state, .. } => {
             let expect = expect.as_ref().map_or(String::new(), |e| format!(" expect {}", expr(p, e)));
             let count = if *count == Expr::Const(1) { String::new() } else { format!(" count {}", expr(p, count)) };
@@ -269,8 +270,12 @@ fn operation(p: &Program, op: &Op) -> String {
     }
 }
 
-fn names(p: &Program, list: &[u16]) -> String {
-    list.iter().map(|b| p.mbars[*b as usize].name.clone()).collect::<Vec<_>>().join(", ")
+fn stages(p: &Program, list: &[Stages]) -> String {
+    let one = |s: &Stages| {
+        let name = &p.mbars[s.bar as usize].name;
+        s.stage.as_ref().map_or(name.clone(), |e| format!("{name}[{}]", expr(p, e)))
+    };
+    list.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// An expression in the kernel language.

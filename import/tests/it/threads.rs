@@ -65,3 +65,46 @@ fn a_number_may_end_with_its_point() {
     let before = "\tfma.rn.f32 %f1, %f2, 0., %f3;\n\tfma.rn.f32 %f1, %f2, 1.5, 2.;\n";
     assert_eq!(verdict(".reqntid 32\n", before, ""), "proved\t");
 }
+
+/// A row of 128 threads has one `%tid.z`, which says the role of its warps. The number of a warp says how long a row is.
+#[test]
+fn the_number_of_a_warp_says_how_many_threads_a_row_has() {
+    let body = |row: u32, role: u32| {
+        let before = format!(
+            "\tmov.u32 %r2, %tid.z;\n\tshr.u32 %r4, %r1, 5;\n\tshl.b32 %r10, %r2, {row};\n\tadd.s32 %r5, %r10, %r4;\n\
+             \tshl.b32 %r6, %r5, 2;\n\tadd.s32 %r6, %r6, %r3;\n\tst.shared.b32 [%r6], %r5;\n\
+             \tmov.u32 %r8, %ntid.x;\n\tmad.lo.s32 %r9, %r2, %r8, %r1;\n"
+        );
+        let last = format!("\tsetp.ne.s32 %p1, %r2, {role};\n\t@%p1 bra $L1;\n\tbarrier.sync 1, 128;\n$L1:\n");
+        verdict(".maxntid 384, 1, 1\n", &before, &last)
+    };
+    assert_eq!(body(2, 2), "proved\t");
+    // Rows of 64 threads: two warps wait for four.
+    assert!(body(1, 2).starts_with("violated"), "{}", body(1, 2));
+    // Without a number that says it, the shape is asked for.
+    let before = "\tmov.u32 %r2, %tid.z;\n\tmov.u32 %r8, %ntid.x;\n\tmad.lo.s32 %r9, %r2, %r8, %r1;\n";
+    let role = |n: u32| format!("\tsetp.ne.s32 %p1, %r2, {n};\n\t@%p1 bra $L1;\n\tbarrier.sync 1, 128;\n$L1:\n");
+    let said = verdict(".maxntid 384, 1, 1\n", before, &role(2));
+    assert!(said.starts_with("rejected") && said.contains("which shape"), "{said}");
+    assert_eq!(verdict(".maxntid 384, 1, 1\n", before, ""), "proved\t");
+}
+
+/// Warps initialize one barrier of a ring each, and arrive on it before the other is initialized.
+#[test]
+fn barriers_of_a_ring_are_initialized_by_several_warps() {
+    let ring = |second: &str| {
+        let before = format!(
+            "\tshr.u32 %r2, %r1, 5;\n\tand.b32 %r4, %r1, 31;\n\tshl.b32 %r5, %r2, 3;\n\tadd.s32 %r5, %r5, %r3;\n\
+             \tsetp.ne.s32 %p1, %r4, 0;\n{second}\t@%p1 bra $L1;\n\tmov.b32 %r6, 64;\n\
+             \tmbarrier.init.shared.b64 [%r5], %r6;\n$L1:\n\tbar.sync 0;\n\tmov.b32 %r7, 0;\n\
+             $L2:\n\tshl.b32 %r8, %r7, 3;\n\tadd.s32 %r8, %r8, %r3;\n\tmbarrier.arrive.shared.b64 %rd2, [%r8];\n\
+             $L3:\n\tmbarrier.try_wait.parity.shared.b64 %p2, [%r8], 0;\n\t@!%p2 bra $L3;\n\
+             \tadd.s32 %r7, %r7, 1;\n\tsetp.ne.s32 %p3, %r7, 2;\n\t@%p3 bra $L2;\n"
+        );
+        verdict(".reqntid 64\n", &before, "")
+    };
+    assert_eq!(ring(""), "proved\t");
+    // Only the first warp has a barrier.
+    let faulty = ring("\tsetp.ne.s32 %p1, %r1, 0;\n");
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+}

@@ -367,6 +367,15 @@ pub(crate) enum SelKind {
     Digits(String),
 }
 
+/// The operand of `init` and `inval`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stages {
+    /// The array.
+    pub name: Ident,
+    /// Index in the array; all its mbarriers where there is none.
+    pub index: Option<Expr>,
+}
+
 /// An mbarrier operand.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bar {

@@ -2,7 +2,7 @@
 
 use warpline_sim::ir;
 
-use super::{Bar, Expr, Ident, Place, Type};
+use super::{Bar, Expr, Ident, Place, Stages, Type};
 
 /// An operation: [`ir::Op`] with unresolved names.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,8 +18,8 @@ pub(crate) enum Operation {
     Wait(ir::Queue, Expr),
     MbarWait { bar: Bar, phase: AwaitedPhase },
     CpArrive { bar: Bar, noinc: bool },
-    Init(Vec<Ident>),
-    Inval(Vec<Ident>),
+    Init(Vec<Stages>),
+    Inval(Vec<Stages>),
     Arrive(Box<Arrive>),
     Expect(Bar, Expr),
     Barrier(ir::Order),

@@ -1,6 +1,6 @@
 //! mbarrier and mailbox operands.
 
-use warpline_sim::ir::{BarRef, BarrierCta, Class, Expr, Place, Selection, TileRef};
+use warpline_sim::ir::{BarRef, BarrierCta, Class, Expr, Place, Selection, Stages, TileRef};
 
 use super::place::Want;
 use super::{Lower, Meaning};
@@ -24,17 +24,7 @@ impl Lower<'_> {
         let id = self.mbar(&b.name)?;
         let stages = self.program.mbars[id as usize].stages;
         let stage = match &b.index {
-            Some(e) => {
-                let stage = self.expr(e)?;
-                if let Some(v) = stage.constant()
-                    && !(0..stages as i64).contains(&v)
-                {
-                    let message = format!("barrier {v} of `{}`, which has {stages}", b.name.text);
-                    let d = self.diag(&e.span, message, format!("0 to {} were expected", stages - 1));
-                    self.value_error(d);
-                }
-                stage
-            }
+            Some(e) => self.stage(&b.name, e, stages)?,
             None if stages > 1 => {
                 let d = self
                     .diag(
@@ -57,6 +47,30 @@ impl Lower<'_> {
     }
 
     /// The array of mbarriers with this name.
+    /// The stages that an `init` names.
+    pub(super) fn stages(&mut self, s: &ast::Stages) -> Option<Stages> {
+        let bar = self.mbar(&s.name)?;
+        let stages = self.program.mbars[bar as usize].stages;
+        let stage = match &s.index {
+            Some(e) => Some(self.stage(&s.name, e, stages)?),
+            None => None,
+        };
+        Some(Stages { bar, stage })
+    }
+
+    /// An index in an array of so many mbarriers.
+    fn stage(&mut self, name: &Ident, e: &ast::Expr, stages: u32) -> Option<Expr> {
+        let stage = self.expr(e)?;
+        if let Some(v) = stage.constant()
+            && !(0..stages as i64).contains(&v)
+        {
+            let message = format!("barrier {v} of `{}`, which has {stages}", name.text);
+            let d = self.diag(&e.span, message, format!("0 to {} were expected", stages - 1));
+            self.value_error(d);
+        }
+        Some(stage)
+    }
+
     pub(super) fn mbar(&mut self, name: &Ident) -> Option<u16> {
         if !self.names.contains_key(&name.text) && !self.skipped.contains(&name.text) {
             let bars = self.program.mbars.iter().map(|b| b.name.clone()).collect::<Vec<_>>();

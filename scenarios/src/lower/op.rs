@@ -1,6 +1,8 @@
 //! Operations other than moves.
 
-use warpline_sim::ir::{ArrivalsPer, BarRef, Binary, Class, Cost, Dtype, Expr, Instr, MmaKind, Op, Phase, Place};
+use warpline_sim::ir::{
+    ArrivalsPer, BarRef, Binary, Class, Cost, Dtype, Expr, Instr, MmaKind, Op, Phase, Place, Stages,
+};
 
 use super::place::Want;
 use super::shape::Agree;
@@ -80,8 +82,8 @@ impl Lower<'_> {
                 Op::MbarWait { bar: bar_ref, phase: phase? }
             }
             Operation::CpArrive { bar, noinc } => Op::CpArrive { bar: self.arrival(bar)?, noinc: *noinc },
-            Operation::Init(names) => Op::Init(self.mbars(names)?),
-            Operation::Inval(names) => Op::Inval(self.mbars(names)?),
+            Operation::Init(list) => Op::Init(self.all_stages(list)?),
+            Operation::Inval(list) => Op::Inval(self.all_stages(list)?),
             Operation::Arrive(a) => {
                 let bar = self.arrival(&a.bar);
                 let count = match &a.count {
@@ -158,8 +160,8 @@ impl Lower<'_> {
         b
     }
 
-    fn mbars(&mut self, names: &[Ident]) -> Option<Vec<u16>> {
-        let all: Vec<Option<u16>> = names.iter().map(|n| self.mbar(n)).collect();
+    fn all_stages(&mut self, list: &[ast::Stages]) -> Option<Vec<Stages>> {
+        let all: Vec<Option<Stages>> = list.iter().map(|s| self.stages(s)).collect();
         all.into_iter().collect()
     }
 

@@ -104,8 +104,8 @@ impl Parser<'_> {
             "commit" => self.commit()?,
             "wait" => self.wait()?,
             "cp.arrive" => Operation::CpArrive { bar: self.bar()?, noinc: self.eat_word("noinc") },
-            "init" => Operation::Init(self.names()?),
-            "inval" => Operation::Inval(self.names()?),
+            "init" => Operation::Init(self.stages()?),
+            "inval" => Operation::Inval(self.stages()?),
             "arrive" => self.arrive()?,
             "expect" => {
                 let bar = self.bar()?;

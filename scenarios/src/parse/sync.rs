@@ -4,7 +4,7 @@ use warpline_sim::diag::Diagnostic;
 use warpline_sim::ir::{ArrivalsPer, Binary, Fence, MemOrder, Queue, STATES, Scope, StateId};
 
 use super::{Parse, Parser};
-use crate::ast::{Arrive, AwaitedPhase, Bar, BarAt, Counter, CounterVerb, Ident, Operation};
+use crate::ast::{Arrive, AwaitedPhase, Bar, BarAt, Counter, CounterVerb, Ident, Operation, Stages};
 use crate::lex::Kind;
 use crate::mnemonics::PHASE;
 use crate::suggest::did_you_mean;
@@ -147,12 +147,14 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn names(&mut self) -> Parse<Vec<Ident>> {
-        let mut all = vec![self.ident("an mbarrier")?];
-        while self.eat_sym(",") {
-            all.push(self.ident("an mbarrier")?);
+    pub(super) fn stages(&mut self) -> Parse<Vec<Stages>> {
+        let mut all = Vec::new();
+        loop {
+            all.push(Stages { name: self.ident("an mbarrier")?, index: self.bracketed()? });
+            if !self.eat_sym(",") {
+                return Ok(all);
+            }
         }
-        Ok(all)
     }
 
     pub(super) fn arrive(&mut self) -> Parse<Operation> {

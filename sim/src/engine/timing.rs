@@ -1,6 +1,6 @@
 //! The time of an operation: the servers that the operation uses, and the latency behind them.
 
-use crate::ir::{CounterAct, Fence, Instr, Op, Program};
+use crate::ir::{CounterAct, Fence, Instr, MbarId, Op, Program};
 use crate::protocol::StepEffect;
 use crate::timeline::{Stall, TICKS};
 
@@ -118,8 +118,9 @@ impl Timing<'_> {
                 let extra = match op {
                     Op::Fence(Fence::Gpu) => self.costs.fence_gpu,
                     Op::Fence(_) => self.costs.fence,
-                    Op::Init(bars) => {
-                        let n: u32 = bars.iter().map(|b| self.prog.mbars[*b as usize].stages).sum();
+                    Op::Init(list) => {
+                        let all = |bar: MbarId| self.prog.mbars[bar as usize].stages;
+                        let n: u32 = list.iter().map(|s| if s.stage.is_some() { 1 } else { all(s.bar) }).sum();
                         self.costs.mbar_init * n as f64
                     }
                     Op::TmemAlloc { .. } | Op::TmemDealloc { .. } => self.costs.tmem_alloc,

@@ -30,7 +30,7 @@ pub use expr::{Binary, Env, Expr, Unary, apply};
 pub use num_integer::{gcd, lcm};
 pub use op::{
     ArrivalsPer, BarRef, BarrierCta, CounterAct, CounterRef, Exact, Fence, Instructions, MemOrder, MmaKind, MoveKind,
-    Op, Operand, Order, Part, Phase, Place, Scope, Selection, TENSOR_LANES, Writes, reach_all_lanes, share,
+    Op, Operand, Order, Part, Phase, Place, Scope, Selection, Stages, TENSOR_LANES, Writes, reach_all_lanes, share,
 };
 pub use sizes::ANY_EXTENT;
 pub use symbols::{Forms, ParamId, Symbol};
@@ -45,7 +45,7 @@ pub type StateId = u8;
 /// Bytes that stand for a column of tensor memory in a compiled kernel, whose objects are sets of bytes.
 pub const COLUMN_BYTES: i64 = 64;
 /// States that an agent can keep.
-pub const STATES: i64 = 16;
+pub const STATES: i64 = 64;
 /// Index into [`Program::named`].
 pub type NamedId = u16;
 /// Index of a variable in an agent's frame; names in [`Program::vars`].

@@ -105,6 +105,15 @@ pub struct BarRef {
     pub at: BarrierCta,
 }
 
+/// Mbarriers of an array: one stage, or all.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Stages {
+    /// The declaration.
+    pub bar: MbarId,
+    /// Index in the array; every mbarrier of it where there is none.
+    pub stage: Option<Expr>,
+}
+
 /// The kind of machine instruction that moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MoveKind {
@@ -369,10 +378,10 @@ pub enum Op {
         /// `.noinc`: consumes an expected arrival; without it the pending count is raised first.
         noinc: bool,
     },
-    /// `mbarrier.init`, for every stage of every barrier named.
-    Init(Vec<MbarId>),
+    /// `mbarrier.init`, for each stage named.
+    Init(Vec<Stages>),
     /// `mbarrier.inval`.
-    Inval(Vec<MbarId>),
+    Inval(Vec<Stages>),
     /// `mbarrier.arrive`, with `expect_tx` where bytes are given.
     Arrive {
         /// The mbarrier.

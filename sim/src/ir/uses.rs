@@ -78,9 +78,10 @@ fn of_op(prog: &Program, op: &mut Op, f: &mut impl FnMut(ExprUse, &mut Expr)) {
             place(prog, dst, f);
             bar(signals, f);
         }
+        Op::Init(list) | Op::Inval(list) => {
+            list.iter_mut().filter_map(|s| s.stage.as_mut()).for_each(|e| f(ExprUse::Slot, e));
+        }
         Op::Commit(_)
-        | Op::Init(_)
-        | Op::Inval(_)
         | Op::Barrier(_)
         | Op::WarpSync
         | Op::Elect

@@ -102,8 +102,8 @@ fn numbers(prog: &Program, op: &Op, all: &mut Vec<(Change, String)>) {
             }
         }
         Op::Expect { bar, bytes } => each("bytes", bytes, &by_bytes(prog, bar.bar), Change::Bytes),
-        Op::Init(bars) => {
-            for &bar in bars {
+        Op::Init(list) => {
+            for bar in list.iter().map(|s| s.bar) {
                 let decl = &prog.mbars[bar as usize];
                 let what =
                     |by: i64| instead(&format!("arrivals of `{}`", decl.name), &Expr::Const(decl.count as i64), by);

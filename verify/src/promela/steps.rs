@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{BarrierCta, MoveKind, Op, Phase, Program, Queue};
+use warpline_sim::ir::{BarrierCta, MoveKind, Op, Phase, Program, Queue, Stages};
 use warpline_sim::protocol::{AgentInfo, Rules};
 use warpline_sim::timeline::Lanes;
 
@@ -200,11 +200,15 @@ impl<'p> Steps<'p> {
                 self.start(a, pc, Key::Stream(a, "cp"), Flight { arrives: vec![(b, lanes, 0)], ..Flight::default() });
                 Ok(())
             }
-            Op::Init(bars) | Op::Inval(bars) => {
-                for b in bars {
-                    let decl = &self.prog.mbars[*b as usize];
-                    for s in 0..decl.stages as i64 {
-                        let b = self.bar(*b, me.cta, s);
+            Op::Init(list) | Op::Inval(list) => {
+                for Stages { bar, stage } in list {
+                    let decl = &self.prog.mbars[*bar as usize];
+                    let stages = match stage {
+                        Some(e) => value(e).map(|s| s..s + 1)?,
+                        None => 0..decl.stages as i64,
+                    };
+                    for s in stages {
+                        let b = self.bar(*bar, me.cta, s);
                         let init = matches!(op, Op::Init(_));
                         self.add(a, pc, if init { Step::Init(b, decl.count as i64) } else { Step::Inval(b) });
                     }

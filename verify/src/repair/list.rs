@@ -175,8 +175,8 @@ fn words(prog: &Program, op: &Op, site: &Site, list: &mut Vec<Edit>) {
         Op::Barrier(order) if *order != Order::Shared => {
             list.push(Edit::new(site, Change::Orders(Order::Shared), "`barrier`, which orders shared memory"));
         }
-        Op::Init(bars) => {
-            for &bar in bars {
+        Op::Init(stages) => {
+            for bar in stages.iter().map(|s| s.bar) {
                 let (decl, now) = (&prog.mbars[bar as usize], prog.mbars[bar as usize].count as i64);
                 for n in counts(prog) {
                     let words = format!("arrivals of `{}` {n} instead of {now}", decl.name);

@@ -2,29 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use warpline_sim::ir::{BarRef, BarrierCta, Exact, Expr, IssueCount, MoveKind, ObjId, Op as IrOp, Place, Selection};
+use warpline_sim::ir::{
+    BarRef, BarrierCta, Exact, Expr, IssueCount, MoveKind, ObjId, Op as IrOp, Place, Selection, Stages,
+};
 
 use crate::ptx::Error;
 use crate::symbolic::Term;
 
-use super::super::barriers::{Barriers, addresses};
+use super::super::barriers::{addresses, array_at};
 use super::super::build::{ARRIVING, FIRST, LOADED, LOADED_BY_ONE, STORED};
 use super::super::merge::Set;
 use super::{Emit, Feet};
 
 impl Emit<'_, '_, '_> {
-    /// `init` and `inval` of an array, emitted once for all its stages.
+    /// `init` and `inval` of an array, emitted once for all its stages, unless they are initialized in parts.
     pub(super) fn life(&mut self, at: usize, t: Term, init: bool, set: Set) -> Result<(), Error> {
         let Some(x) = self.s.arena.constant(t) else {
             return Err(self.error(at, "which barrier this is is not known".into(), "a constant address"));
         };
-        let found = self
-            .plan
-            .barriers
-            .iter()
-            .position(|b| x >= b.base && (x - b.base) % b.stride == 0 && (x - b.base) / b.stride < b.stages as i64);
+        let found = array_at(&self.plan.barriers, x);
         let Some(i) = found else { return Err(self.error(at, "this barrier is in no array".into(), "a barrier")) };
         let b = &self.plan.barriers[i];
+        if self.plan.in_parts.contains(&i) {
+            let list = vec![Stages { bar: i as u16, stage: Some(Expr::Const((x - b.base) / b.stride)) }];
+            self.op(at, if init { IrOp::Init(list) } else { IrOp::Inval(list) });
+            return Ok(());
+        }
         let seen = self.inits.entry((i, init, set)).or_default();
         seen.insert(x);
         // An `init` is emitted with its last stage, an `inval` with its first, so that uses in between are found.
@@ -33,7 +36,7 @@ impl Emit<'_, '_, '_> {
             seen.clear();
         }
         if now {
-            let list = vec![i as u16];
+            let list = vec![Stages { bar: i as u16, stage: None }];
             self.op(at, if init { IrOp::Init(list) } else { IrOp::Inval(list) });
         }
         Ok(())
@@ -41,10 +44,7 @@ impl Emit<'_, '_, '_> {
 
     pub(super) fn bar(&mut self, at: usize, t: Term, cta: Option<Term>) -> Result<BarRef, Error> {
         let first = addresses(&self.s.arena, t).and_then(|l| l.first().copied());
-        let inside = |b: &Barriers, x: i64| {
-            x >= b.base && (x - b.base) % b.stride == 0 && (x - b.base) / b.stride < b.stages as i64
-        };
-        let found = first.and_then(|x| self.plan.barriers.iter().position(|b| inside(b, x)));
+        let found = first.and_then(|x| array_at(&self.plan.barriers, x));
         let Some(i) = found else { return Err(self.error(at, "this barrier is in no array".into(), "a barrier")) };
         let b = self.plan.barriers[i].clone();
         let (k, parts) = self.s.arena.parts(t);

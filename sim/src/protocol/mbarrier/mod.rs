@@ -97,47 +97,38 @@ impl World<'_> {
         (ix - self.spec.mbar_base[d]) / self.prog.mbars[d].stages
     }
 
-    /// `mbarrier.init` of every stage of a declaration, in the agent's CTA.
-    pub(super) fn init(&mut self, a: AgentId, pc: u32, bar: MbarId) {
-        let decl = &self.prog.mbars[bar as usize];
-        let (count, cta) = (decl.count, self.spec.info[a as usize].cta);
-        for s in 0..decl.stages {
-            let ix = self.mbar_ix(bar, s, cta);
-            if self.mbar(ix).live {
-                let message = format!("initializes {} again while it is live", self.mbar_name(ix));
-                self.find(Code::InitAgain, a, pc, message, None);
-            }
-            let access = self.own_access(a, pc);
-            self.mbars[ix as usize].initialize(count, access);
-            // Whoever is ordered after this `init` knows that the phases before it are over; nothing else of an earlier
-            // life is passed on.
-            let first = self.mbar(ix).first;
-            if first > 0 {
-                let (gathers, done, comp) =
-                    (self.spec.mbar_row(ix), self.spec.mbar_done_row(ix), self.spec.mbar_comp(ix));
-                for row in [gathers, done] {
-                    self.order.forget(row);
-                    self.order.raise(row, comp, first);
-                }
-                self.order.raise(self.spec.agent_row(a), comp, first);
-            }
-            self.journal.changed(WaitTarget::Mbar(ix));
+    /// `mbarrier.init` of one mbarrier.
+    pub(super) fn init(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
+        let count = self.prog.mbars[self.mbar_decl(ix) as usize].count;
+        if self.mbar(ix).live {
+            let message = format!("initializes {} again while it is live", self.mbar_name(ix));
+            self.find(Code::InitAgain, a, pc, message, None);
         }
+        let access = self.own_access(a, pc);
+        self.mbars[ix as usize].initialize(count, access);
+        // Whoever is ordered after this `init` knows that the phases before it are over; nothing else of an earlier life
+        // is passed on.
+        let first = self.mbar(ix).first;
+        if first > 0 {
+            let (gathers, done, comp) = (self.spec.mbar_row(ix), self.spec.mbar_done_row(ix), self.spec.mbar_comp(ix));
+            for row in [gathers, done] {
+                self.order.forget(row);
+                self.order.raise(row, comp, first);
+            }
+            self.order.raise(self.spec.agent_row(a), comp, first);
+        }
+        self.journal.changed(WaitTarget::Mbar(ix));
     }
 
-    /// `mbarrier.inval` of every stage of a declaration, in the agent's CTA.
-    pub(super) fn inval(&mut self, a: AgentId, pc: u32, bar: MbarId) {
-        let cta = self.spec.info[a as usize].cta;
-        for s in 0..self.prog.mbars[bar as usize].stages {
-            let ix = self.mbar_ix(bar, s, cta);
-            self.alive(a, pc, ix);
-            let m = self.mbar(ix);
-            if m.live && m.tx != 0 {
-                let message = format!("invalidates {} with copies in flight", self.mbar_name(ix));
-                self.find(Code::InvalInFlight, a, pc, message, None);
-            }
-            self.mbars[ix as usize].invalidate();
+    /// `mbarrier.inval` of one mbarrier.
+    pub(super) fn inval(&mut self, a: AgentId, pc: u32, ix: MbarIx) {
+        self.alive(a, pc, ix);
+        let m = self.mbar(ix);
+        if m.live && m.tx != 0 {
+            let message = format!("invalidates {} with copies in flight", self.mbar_name(ix));
+            self.find(Code::InvalInFlight, a, pc, message, None);
         }
+        self.mbars[ix as usize].invalidate();
     }
 
     /// Holds a use of a barrier to being after its `init`.

@@ -3,7 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Expr, MbarId, Phase, StateId};
+use crate::ir::{ArrivalsPer, BarRef, BarrierCta, Expr, Phase, Stages, StateId};
 
 use super::{BarrierAction, BarrierUse, BarrierUses, Instruction};
 use crate::protocol::flight::Flight;
@@ -13,49 +13,58 @@ use crate::protocol::parts::StatePart;
 use crate::protocol::peers::Visit;
 use crate::protocol::rendezvous::RendezvousKind;
 use crate::protocol::step::StepEffect;
-use crate::protocol::vocabulary::{AgentId, Blocked, Fault};
+use crate::protocol::vocabulary::{AgentId, Blocked, Fault, MbarIx};
 use crate::protocol::world::World;
 
-/// `mbarrier.init` of every stage of some declarations, in the agent's CTA.
+/// `mbarrier.init` of stages of some declarations, in the agent's CTA.
 pub(super) struct Init<'o> {
-    pub(super) bars: &'o [MbarId],
+    pub(super) list: &'o [Stages],
 }
 
 impl Instruction for Init<'_> {
     fn step(&self, w: &mut World<'_>, a: AgentId, pc: u32) -> Result<StepEffect, Blocked> {
-        self.bars.iter().for_each(|b| w.init(a, pc, *b));
+        for ix in own_stages(w, a, self.list)? {
+            w.init(a, pc, ix);
+        }
         Ok(StepEffect::Sync)
     }
 
     fn parts(&self, w: &World<'_>, a: AgentId, _pc: u32, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
-        add_stages(w, a, self.bars, list);
+        list.extend(own_stages(w, a, self.list)?.into_iter().map(StatePart::Mbar));
         Ok(())
     }
 }
 
-/// `mbarrier.inval` of every stage of some declarations, in the agent's CTA.
+/// `mbarrier.inval` of stages of some declarations, in the agent's CTA.
 pub(super) struct Inval<'o> {
-    pub(super) bars: &'o [MbarId],
+    pub(super) list: &'o [Stages],
 }
 
 impl Instruction for Inval<'_> {
     fn step(&self, w: &mut World<'_>, a: AgentId, pc: u32) -> Result<StepEffect, Blocked> {
-        self.bars.iter().for_each(|b| w.inval(a, pc, *b));
+        for ix in own_stages(w, a, self.list)? {
+            w.inval(a, pc, ix);
+        }
         Ok(StepEffect::Sync)
     }
 
     fn parts(&self, w: &World<'_>, a: AgentId, _pc: u32, list: &mut Vec<StatePart>) -> Result<(), Blocked> {
-        add_stages(w, a, self.bars, list);
+        list.extend(own_stages(w, a, self.list)?.into_iter().map(StatePart::Mbar));
         Ok(())
     }
 }
 
-/// Adds all stages of some declarations in an agent's CTA.
-fn add_stages(w: &World<'_>, a: AgentId, bars: &[MbarId], list: &mut Vec<StatePart>) {
+/// The stages that are named, in an agent's CTA.
+fn own_stages(w: &World<'_>, a: AgentId, list: &[Stages]) -> Result<Vec<MbarIx>, Blocked> {
     let cta = w.spec.info[a as usize].cta;
-    for &bar in bars {
-        list.extend((0..w.prog.mbars[bar as usize].stages).map(|s| StatePart::Mbar(w.mbar_ix(bar, s, cta))));
+    let mut all = Vec::new();
+    for Stages { bar, stage } in list {
+        match stage {
+            Some(e) => all.extend(w.bars(a, &BarRef { bar: *bar, stage: e.clone(), at: BarrierCta::Own })?),
+            None => all.extend((0..w.prog.mbars[*bar as usize].stages).map(|s| w.mbar_ix(*bar, s, cta))),
+        }
     }
+    Ok(all)
 }
 
 /// `mbarrier.arrive`, with or without `expect_tx`.

@@ -291,8 +291,8 @@ pub(super) fn instruction<R>(op: &Op, f: impl FnOnce(&dyn Instruction) -> R) -> 
         Op::Commit(queue) => f(&queues::Commit { queue: *queue }),
         Op::Wait(queue, n) => f(&queues::Wait { queue: *queue, n }),
         Op::CpArrive { bar, noinc } => f(&copies::CopyArrive { bar, noinc: *noinc }),
-        Op::Init(bars) => f(&mbarrier::Init { bars }),
-        Op::Inval(bars) => f(&mbarrier::Inval { bars }),
+        Op::Init(list) => f(&mbarrier::Init { list }),
+        Op::Inval(list) => f(&mbarrier::Inval { list }),
         Op::Arrive { bar, per, count, expect, relaxed, cluster, drop, state } => f(&mbarrier::Arrive {
             bar,
             per: *per,
