@@ -26,8 +26,8 @@ pub(super) fn block(entry: &Entry) -> Option<[u32; 3]> {
     }
 }
 
-/// Whether a text uses `%tid.y` and `%tid.z` in the number of a thread in its block alone, of which
-/// `(z * %ntid.y + y) * %ntid.x + x` is the form for every shape.
+/// Whether a text uses `%tid.y` and `%tid.z` for the number of a thread in its block alone, of which
+/// `(z * %ntid.y + y) * %ntid.x + x` is the form for every shape, or to tell the first thread from the others.
 fn has_one_coordinate(entry: &Entry) -> bool {
     let of = |names: &[&str]| -> Vec<Reg> {
         let moves = entry.code.iter().filter(|i| i.op == "mov");
@@ -37,7 +37,19 @@ fn has_one_coordinate(entry: &Entry) -> bool {
     let (others, sizes) = (of(&["%tid.y", "%tid.z"]), of(&["%ntid.x", "%ntid.y"]));
     let any = |i: &Inst, list: &[Reg]| i.args_from(1).iter().any(|a| matches!(a, Arg::Reg(r) if list.contains(r)));
     let scaled = |i: &Inst| matches!(i.op.as_str(), "mul" | "mad") && any(i, &sizes);
-    entry.code.iter().all(|i| !any(i, &others) || scaled(i))
+    entry.code.iter().all(|i| !any(i, &others) || scaled(i) || only_compared(entry, i, 3))
+}
+
+/// Whether an instruction compares, or computes what a comparison reads and nothing else.
+fn only_compared(entry: &Entry, i: &Inst, depth: u32) -> bool {
+    match (i.op.as_str(), i.arg(0)) {
+        ("setp", _) => i.has("eq") || i.has("ne"),
+        ("add" | "or" | "neg", Arg::Reg(r)) if depth > 0 => {
+            let mut users = entry.code.iter().filter(|u| u.args_from(1).iter().any(|a| a == &Arg::Reg(*r)));
+            users.all(|u| only_compared(entry, u, depth - 1))
+        }
+        _ => false,
+    }
 }
 
 /// Whether neither a text nor its instructions say how many threads a block has, and threads have one coordinate.
