@@ -92,6 +92,7 @@ pub(super) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
             let s = a.constant(arg(1)?)?;
             let s = u32::try_from(s).ok()?;
             let t = if s >= bits { a.int(0) } else { a.scale(arg(0)?, 1i64.checked_shl(s)?) };
+            let t = without_high_multiples(a, t, bits);
             without_high_bits(a, t, bits)
         }
         "shr" => {
@@ -358,6 +359,17 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
         a.bound_shifted(t, bits, s);
     }
     Some(t)
+}
+
+/// A sum with multiples of its type in the place of larger ones: `8 (x + 2^29 - 1)` of 32 bits is `8 (x - 1)`.
+fn without_high_multiples(a: &mut Arena, t: Term, bits: u32) -> Term {
+    let (k, parts) = a.parts(t);
+    let beyond = |c: i64| c >= 1 << 31 || c < -(1 << 31);
+    if bits != 32 || parts.is_empty() || !parts.iter().any(|(_, c)| beyond(*c)) {
+        return t;
+    }
+    let parts = parts.iter().map(|(t, c)| (*t, i64::from(*c as i32))).collect();
+    a.sum(if beyond(k) { i64::from(k as i32) } else { k }, parts)
 }
 
 /// A number without a multiple of `x - x % m` that has only bits above those of the type.

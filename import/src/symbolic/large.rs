@@ -2,10 +2,15 @@
 //!
 //! A search for the sequence of a tile may use each of its results several times, so that its term doubles in each step.
 //! Such a term becomes a function without a meaning: `f7(arg3, cta_0)`. Equal terms are one function, so all roles that
-//! compute a bound in the same way have one symbol. Terms over variables of the program, or over words that the kernel may
-//! change, become opaque.
+//! compute a bound in the same way have one symbol. Iterations, and what a loop carries, differ by role, so a function has
+//! places for them. Terms over variables of the program, or over words that the kernel may change, become opaque.
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Arena, Atom, NO_LOOP, Node, Op, Term, WORDS};
+
+/// The parameter whose bytes stand for the places of a function. No kernel has as many.
+const PLACES: u16 = u16::MAX;
 
 /// Where functions that stand for terms are placed in the address range of global memory.
 pub(super) const LARGE: i64 = WORDS - (1 << 57);
@@ -14,22 +19,62 @@ impl Arena {
     /// What stands for a term that is too large and has these atoms.
     pub(super) fn large(&mut self, n: &Node, atoms: &[Atom], most: usize) -> Term {
         let follows = |a: &Atom| match a {
-            Atom::Param(..) | Atom::Place(_) => true,
+            Atom::Param(..) | Atom::Place(_) | Atom::Carried(..) => true,
             Atom::Counter(h) => *h != NO_LOOP,
             _ => false,
         };
+        let of_role = |a: &Atom| matches!(a, Atom::Carried(..) | Atom::Counter(_));
         let known = !atoms.is_empty() && atoms.len() <= most && atoms.iter().all(follows);
         if !known || self.operands(n).iter().any(|t| self.reads_words(*t)) {
             return self.opaque("a value that is too large to follow");
         }
-        let name = LARGE + self.large.len() as i64;
+        let (n, atoms) = match atoms.iter().any(of_role) {
+            true => self.with_places(n),
+            false => (n.clone(), atoms.to_vec()),
+        };
+        let known = self.large.iter().position(|x| *x == n);
+        let name = LARGE + known.unwrap_or(self.large.len()) as i64;
         if matches!(n, Node::Op(Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either, _)) {
             self.predicates.insert(name);
         }
-        self.large.push(n.clone());
+        if known.is_none() {
+            self.large.push(n);
+        }
         let mut args = vec![self.int(name)];
         args.extend(atoms.iter().map(|a| self.atom(*a)).collect::<Vec<_>>());
         self.op(Op::Load, &args)
+    }
+
+    /// A node with places for its atoms, and the atoms in the order in which it reads them.
+    fn with_places(&mut self, n: &Node) -> (Node, Vec<Atom>) {
+        let (mut order, mut seen) = (Vec::new(), FxHashSet::default());
+        self.operands(n).into_iter().for_each(|t| self.in_order(t, &mut seen, &mut order));
+        let places: FxHashMap<Term, Term> = (0..order.len() as u32)
+            .map(|i| (self.atom(order[i as usize]), self.atom(Atom::Param(PLACES, i))))
+            .collect();
+        let mut memo = FxHashMap::default();
+        let mut of = |s: &mut Self, t: Term| s.replace(t, &places, &mut memo);
+        let n = match n.clone() {
+            Node::Sum(k, parts) => {
+                let mut parts: Vec<(Term, i64)> = parts.iter().map(|(t, c)| (of(self, *t), *c)).collect();
+                parts.sort_unstable();
+                Node::Sum(k, parts.into())
+            }
+            Node::Op(op, args) => Node::Op(op, args.iter().map(|t| of(self, *t)).collect()),
+            Node::Table(i, first, cycle) => Node::Table(of(self, i), first, cycle),
+            same => same,
+        };
+        (n, order)
+    }
+
+    fn in_order(&self, t: Term, seen: &mut FxHashSet<Term>, order: &mut Vec<Atom>) {
+        if !seen.insert(t) {
+            return;
+        }
+        match self.node(t) {
+            Node::Atom(a) => order.push(*a),
+            n => self.operands(n).into_iter().for_each(|t| self.in_order(t, seen, order)),
+        }
     }
 
     /// The node that a function stands for. The second value says whether its operands are still those of the node.
@@ -93,6 +138,30 @@ mod tests {
         let (p, one) = (a.atom(Atom::Param(0, 0)), a.int(1));
         let other = a.replace(function, &[(p, one)].into_iter().collect(), &mut Default::default());
         assert!(matches!(a.unfolded(other), Some((_, false))));
+    }
+
+    /// Two roles search from the tile that their own loop carries.
+    #[test]
+    fn functions_have_places_for_what_loops_carry() {
+        let mut a = Arena::default();
+        let searches: Vec<Term> = [3, 7]
+            .map(|header| {
+                let mut t = a.atom(Atom::Carried(header, header + 1, 0));
+                for i in 0..40 {
+                    let is_less = a.plus(t, i);
+                    let is_less = a.ge(is_less);
+                    let at = a.scale(t, 4);
+                    let next = a.op(Op::Load, &[at]);
+                    t = a.op(Op::If, &[is_less, t, next]);
+                }
+                // Once the loops are solved, both carry the number of the iteration.
+                let carried = a.atom(Atom::Carried(header, header + 1, 0));
+                let i = a.atom(Atom::Counter(9));
+                a.replace(t, &[(carried, i)].into_iter().collect(), &mut Default::default())
+            })
+            .into();
+        assert_eq!(searches[0], searches[1]);
+        assert!(!a.mentions(searches[0], |a| matches!(a, Atom::Opaque(_) | Atom::Carried(..))));
     }
 
     #[test]
