@@ -45,6 +45,9 @@ def _at(place: Optional[Object]) -> str:
 class Result:
     """The answer to a question."""
 
+    _columns: Sequence[str] = ()
+    """The names of a table without rows."""
+
     status: int
     """0: no fault; 1: a fault, a hang or a failed claim; 3: a limit was reached. The exit status of the command."""
 
@@ -67,13 +70,14 @@ class Result:
         """The rows of the result as a data frame. Needs pandas."""
         import pandas
 
-        return pandas.DataFrame(self._rows())
+        rows = self._rows()
+        return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(self._columns))
 
     def to_csv(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Write the rows of the result as CSV, with a line of names."""
         rows = self._rows()
         # Rows of a sweep differ in their numbers.
-        names = list(dict.fromkeys(name for row in rows for name in row))
+        names = list(dict.fromkeys(name for row in rows for name in row)) or list(self._columns)
         with open(path, "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
             writer.writeheader()
@@ -177,6 +181,8 @@ class Run(Result):
 
 class Verdict(Result):
     """What is known about the barrier protocol of a kernel, over every schedule."""
+
+    _columns = ("note", "code", "kind", "message", "file", "line", "text", "agent")
 
     scenario: str
     kernel: str
@@ -322,6 +328,8 @@ class Sweep(Result):
 class Comparison(Result):
     """Two runs side by side."""
 
+    _columns = ("name", "a", "b")
+
     a: Object
     b: Object
     """Each run: `scenario`, `machine`, `cycles`, `time_us` and `bottleneck`."""
@@ -396,7 +404,7 @@ class Chart:
     def save(self, path: str) -> None:
         """Write the chart. The name ends in `.svg`."""
         if not str(path).endswith(".svg"):
-            raise ValueError(f"`{path}`: the name of a chart ends in .svg")
+            raise ValueError(f"`{path}`: the name of a chart ends in .svg; `warpline gantt -o` writes PNG, too")
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg)
 
