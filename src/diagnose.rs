@@ -165,7 +165,7 @@ mod tests {
         let text = format!("write a\n{}\nread a\n{}\n", "x".repeat(1_000), "y".repeat(1_000));
         let at = text.find("read").expect("it is there");
         let both = |other: Range<usize>| {
-            let d = Diagnostic::new("k.ptx", at..at + 6, "a race", "read here").also(other, "written here");
+            let d = Diagnostic::new("k.pipe", at..at + 6, "a race", "read here").also(other, "written here");
             all(&[d], &sources(&text), false)
         };
         let shown = both(0..7);
