@@ -276,7 +276,7 @@ class Barriers(Result):
     verdict: str
     """The verdict on the whole kernel."""
     statements: list[Object]
-    """Each statement: `place`, `need` (`needed`, `redundant`, `advised`, `undecided`, `not_judged`), and what it `prevents`."""
+    """Each statement: `place`, `need` (`needed`, `redundant`, `advised`, `undecided`, `not_judged`), and `prevents`."""
     spare: list[Object]
     """Statements that can all be left out together."""
     minimal: str
