@@ -120,7 +120,7 @@ def test_barriers_compare_and_whatif():
 
 def test_charts_and_pages(tmp_path, bug):
     chart = warpline.gantt("metal/triple_buffer", beside="metal/double_buffer", theme="dark")
-    assert chart._repr_svg_().startswith("<svg")
+    assert chart._repr_svg_().startswith("<svg") and "max-width:100%" in chart._repr_html_()
     chart.save(tmp_path / "chart.svg")
     assert (tmp_path / "chart.svg").read_text() == chart.svg
     with pytest.raises(ValueError):

@@ -37,6 +37,11 @@ def _cell(value: Any) -> str:
     return html.escape(f"{value:,.6g}" if isinstance(value, float) else str(value))
 
 
+def fitted(svg: Optional[str]) -> str:
+    """A picture of a page, no wider than the cell of a notebook; nothing for none."""
+    return (svg or "").replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+
+
 def _at(place: Optional[Object]) -> str:
     """A place as `file:line`."""
     return f"{place['file']}:{place['line']}" if place else ""
@@ -91,7 +96,7 @@ class Result:
         return self._text
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._text)}</pre>{self._repr_svg_() or ''}"
+        return f"<pre>{html.escape(self._text)}</pre>{fitted(self._repr_svg_())}"
 
     def _repr_svg_(self) -> Optional[str]:
         return self._picture or None
@@ -176,7 +181,7 @@ class Run(Result):
             ("bottleneck", self.bottleneck),
         ]
         title = f"<b>{html.escape(self.scenario)}</b> on {html.escape(self.machine)}"
-        return f"<div>{title}{table(['', ''], head)}{self._repr_svg_() or ''}</div>"
+        return f"<div>{title}{table(['', ''], head)}{fitted(self._repr_svg_())}</div>"
 
 
 class Verdict(Result):
@@ -412,7 +417,7 @@ class Chart:
         return self.svg
 
     def _repr_html_(self) -> str:
-        return self.svg
+        return fitted(self.svg)
 
     def __repr__(self) -> str:
         return f"<Chart, {len(self.svg):,} bytes of SVG>"
