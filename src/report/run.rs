@@ -213,7 +213,7 @@ pub(super) fn path(t: &Timeline) -> String {
     let Some(path) = critical(t) else { return String::new() };
     let what = "Back from what ends last: from a wait to what woke it, from an engine's work to what it queued behind or \
                 what started it, else to what its row did before. Shortening what is not on it does not end the run sooner.";
-    let rows = path.parts.iter().take(STATEMENTS).map(|part| {
+    let rows = path.parts.iter().filter(|part| part.fraction >= SMALL).take(STATEMENTS).map(|part| {
         let site = part.site.and_then(|i| t.sites.get(i as usize));
         let at = site.map_or(String::new(), |l| link_to(l.line, &l.text));
         let cycles = plain(part.fraction * path.cycles);
