@@ -44,7 +44,12 @@ pub fn answer(
     stop: &Arc<AtomicBool>,
 ) -> Result<Answer, Error> {
     let parsed = cli::command().try_get_matches_from(args).and_then(|m| cli::Cli::from_arg_matches(&m));
-    let command = parsed.map_err(|e| Error::new(e.render().to_string().trim_start_matches("error: ").trim_end()))?;
+    let command = parsed.map_err(|e| {
+        let text = e.render().to_string();
+        // A value has no `--help`.
+        let message = text.split("\n\nFor more information").next().unwrap_or_default();
+        Error::new(message.trim_start_matches("error: ").trim_end())
+    })?;
     let with_texts = |request: Request| Request { texts: texts.clone(), ..request };
     match &command.command {
         Command::Run(args) => run(&with_texts(args.input.request()), args.spread),

@@ -74,7 +74,7 @@ fn shortened(d: &Diagnostic, source: &str) -> Option<(String, Diagnostic)> {
     }
     let at = clamp(source, &d.span);
     let mut text = String::new();
-    let (mut span, mut start) = (0..0, 0);
+    let (mut span, mut start, mut related) = (0..0, 0, Vec::new());
     for line in source.split_inclusive('\n') {
         let end = start + line.len();
         let here = (start..end).contains(&at.start) || at.start >= end && end == source.len();
@@ -87,6 +87,14 @@ fn shortened(d: &Diagnostic, source: &str) -> Option<(String, Diagnostic)> {
             let from = text.len() + (at.start - start - first).min(cut.len().saturating_sub(1));
             span = from..(from + at.len()).min(text.len() + cut.len()).max(from + 1);
         }
+        for (place, words) in d.related.iter().filter(|(place, _)| (start..end).contains(&place.start)) {
+            // Of a place in a long line, the part of the line that is left.
+            let moved = match line.len() <= LONGEST {
+                true => text.len() + place.start - start..text.len() + place.end.min(end) - start,
+                false => text.len()..text.len() + cut.len(),
+            };
+            related.push((moved, words.clone()));
+        }
         text += cut;
         if !cut.ends_with('\n') {
             text.push('\n');
@@ -98,7 +106,7 @@ fn shortened(d: &Diagnostic, source: &str) -> Option<(String, Diagnostic)> {
     } else {
         d.message.clone()
     };
-    let cut = Diagnostic { span, message, related: Vec::new(), ..d.clone() };
+    let cut = Diagnostic { span, message, related, ..d.clone() };
     Some((text, cut))
 }
 
@@ -150,6 +158,22 @@ mod tests {
         let message = "x".repeat(400_000);
         let shown = all(&[Diagnostic::new("k.pipe", at..at + 200_000, message, "here")], &sources(&text), false);
         assert!(shown.len() < 3_000, "{}", shown.len());
+    }
+
+    #[test]
+    fn a_long_line_elsewhere_leaves_both_places() {
+        let text = format!("write a\n{}\nread a\n{}\n", "x".repeat(1_000), "y".repeat(1_000));
+        let at = text.find("read").expect("it is there");
+        let both = |other: Range<usize>| {
+            let d = Diagnostic::new("k.pipe", at..at + 6, "a race", "read here").also(other, "written here");
+            all(&[d], &sources(&text), false)
+        };
+        let shown = both(0..7);
+        for part in ["1 │ write a", "written here", "3 │ read a", "read here"] {
+            assert!(shown.contains(part), "{part} is missing in\n{shown}");
+        }
+        let shown = both(20..30);
+        assert!(shown.contains("written here") && shown.len() < 2_000, "{shown}");
     }
 
     #[test]

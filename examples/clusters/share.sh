@@ -9,6 +9,7 @@
 # WARPLINE and PYTHON name the command line and the interpreter; warpline and python3 by default.
 set -euo pipefail
 
+if [ $# -lt 4 ]; then sed -n '2,9s/^# \{0,1\}//p' "$0" >&2 && exit 2; fi
 warpline=${WARPLINE:-warpline} python=${PYTHON:-python3}
 action=$1 folder=$2
 shift 2

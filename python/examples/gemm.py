@@ -3,8 +3,12 @@
 Writes gemm.ptx and gemm.svg into the working folder.
 """
 
+import os
 import pathlib
 import sys
+
+# Triton 3.9 asks for this choice.
+os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
 
 import triton
 import triton.language as tl

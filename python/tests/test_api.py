@@ -92,8 +92,11 @@ def test_a_compiled_kernel_runs_with_its_launch(compiled):
     assert found.shared_bytes == compiled.metadata.shared
     longer = warpline.run(compiled, grid=(64, 64), args={5: 8192})
     assert longer.cycles > found.cycles
-    with pytest.raises(warpline.Error, match="a run needs"):
+    assert warpline.run(compiled, grid="64x64", args={5: 4096}).cycles == found.cycles
+    with pytest.raises(warpline.Error, match="a run needs") as raised:
         warpline.run(compiled)
+    # The message names arguments of the function, not options of the command line.
+    assert "`args={5: VALUE}, grid=(X, Y, Z)`" in str(raised.value) and "--" not in raised.value.problems[0]["help"]
 
 
 def test_sweep_with_progress():
@@ -117,7 +120,7 @@ def test_barriers_compare_and_whatif():
 
 def test_charts_and_pages(tmp_path, bug):
     chart = warpline.gantt("metal/triple_buffer", beside="metal/double_buffer", theme="dark")
-    assert chart._repr_svg_().startswith("<svg")
+    assert chart._repr_svg_().startswith("<svg") and "max-width:100%" in chart._repr_html_()
     chart.save(tmp_path / "chart.svg")
     assert (tmp_path / "chart.svg").read_text() == chart.svg
     with pytest.raises(ValueError):
@@ -156,6 +159,23 @@ def test_an_error_shows_file_line_and_caret():
 def test_bad_input(ask, words):
     with pytest.raises(warpline.Error, match=words):
         ask()
+
+
+def test_help_names_arguments_of_the_function():
+    with pytest.raises(warpline.Error, match=r'`values=\{"m": VALUE\}`'):
+        warpline.run("kernel k(m)\n  grid 1\n  warps 1\n", machine="paper")
+    with pytest.raises(warpline.Error, match="`machine=NAME`"):
+        warpline.run("kernel k()\n  grid 1\n  warps 1\n")
+    with pytest.raises(warpline.Error) as raised:
+        warpline.sweep("metal/triple_buffer", {"k": "1..x"})
+    assert "--help" not in str(raised.value)
+
+
+def test_a_proof_is_a_table_without_rows(tmp_path):
+    proof = warpline.verify("hopper/tma_wgmma")
+    assert list(proof.to_pandas().columns)[:2] == ["note", "code"] and proof.to_pandas().empty
+    proof.to_csv(tmp_path / "findings.csv")
+    assert (tmp_path / "findings.csv").read_text().startswith("note,code,")
 
 
 def test_an_object_that_is_no_kernel():

@@ -81,10 +81,20 @@ def test_rank_orders_by_time_and_names_what_it_rejects():
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert [r.config for r in ranking] == [configs[1], configs[0]]
     assert ranking[0].time_us < ranking[1].time_us
-    assert [r.config for r in ranking.rejected] == [configs[2]] and ranking.rejected[0].reason
+    assert [r.config for r in ranking.rejected] == [configs[2]]
+    assert "bytes of shared memory; h200 gives one at most" in ranking.rejected[0].reason
     assert ranking.compile_s > 0 and ranking.model_s > 0 and len(ranking.to_pandas()) == 2
     page = ranking._repr_html_()
     assert page.count("<tr>") == 1 + 2 + 1 + 1 and "num_stages: 3" in page
+
+
+def test_mistakes_of_the_caller_are_no_rejected_configurations():
+    with pytest.raises(ValueError, match="Triton compiles for a100"):
+        wt.rank(gemm, [config(32, 32, 32, 4, 1)], ARGS, "h300", grid=grid)
+    with pytest.raises(TypeError, match="no value for `M`, `N`"):
+        wt.rank(gemm, [config(32, 32, 32, 4, 1)], {k: v for k, v in ARGS.items() if k not in "MN"}, grid=grid)
+    with pytest.raises(TypeError, match="compile_config"):
+        warpline.verify(gemm)
 
 
 def tma_args(chosen):

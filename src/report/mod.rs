@@ -22,12 +22,16 @@ use warpline_sim::timeline::{TICKS, Timeline};
 use warpline_viz::gantt::{GanttOptions, svg};
 use warpline_viz::web;
 
+use crate::console::Paint;
 use crate::show::plain;
-use html::{escape, p, section};
+use html::{escape, message, p, section};
 use warpline_api::ClaimResult;
 use warpline_api::Error;
 use warpline_api::Recording;
 use warpline_api::Verification;
+
+/// The pen of a page, whose markup stands for colors.
+const PLAIN: Paint = Paint { color: false };
 
 /// The most spans of a timeline in a page: some megabytes, which a browser draws at once.
 const SPANS: usize = 60_000;
@@ -97,9 +101,12 @@ fn drawn(id: &str, t: &Timeline, ctas: u32, opening: Option<Range<u64>>) -> Resu
         ..GanttOptions::default()
     };
     let picture = svg(t, &options).map_err(|e| Error::new(e.to_string()))?;
-    let hint = "Drag to move; ctrl and wheel, + and - or the buttons zoom; arrows and a work on the keys too. An arrow \
-                leads to the operation under the pointer from what woke or started it.";
-    let mut out = format!("<p class=\"small\">{}</p>\n", escape(hint));
+    let mouse = "Drag to move; ctrl and the wheel, or the buttons, zoom. An arrow leads to an operation from what woke or \
+                 started it.";
+    let keys = "Keys, once the timeline has the focus: `left` and `right` move, `+` and `-` zoom, `a` shows the whole \
+                run, `up` and `down` choose a row, `[` and `]` an operation of the row, `w` what woke or started it, \
+                `esc` none.";
+    let mut out = format!("<p class=\"small\">{}</p>\n<p class=\"small\">{}</p>\n", escape(mouse), message(keys));
     let recorded = t.rows.iter().map(|r| r.cta).collect::<BTreeSet<u32>>().len();
     if recorded > ctas as usize {
         let shown = if ctas == 1 { "the first CTA".to_string() } else { format!("the first {ctas} CTAs") };

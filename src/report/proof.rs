@@ -3,13 +3,13 @@
 use warpline_sim::schedule::Act;
 use warpline_verify::{Outcome, properties};
 
+use super::PLAIN;
 use super::html::{code, escape, message, p, table};
-use crate::console::Paint;
 use crate::show;
 use warpline_api::Verification;
 
-/// The pen of a page, whose markup stands for colors.
-const PLAIN: Paint = Paint { color: false };
+/// The most lines of findings and moves that are shown at once; more scroll in their own box.
+const LONG: usize = 60;
 
 /// The verdict, its fault, and the timeline of the schedule that leads to the fault.
 pub(super) fn proof(v: &Verification, timeline: &str) -> String {
@@ -27,7 +27,8 @@ pub(super) fn proof(v: &Verification, timeline: &str) -> String {
             None => show::violation(&v.subject, x, PLAIN),
         };
         out += "<h3>The fault</h3>\n";
-        out += &format!("<pre tabindex=\"0\">{}</pre>\n", escape(fault.trim_end()));
+        let long = if fault.lines().count() > LONG { " class=\"long\"" } else { "" };
+        out += &format!("<pre{long} tabindex=\"0\">{}</pre>\n", escape(fault.trim_end()));
         if let Some(s) = &v.suggested {
             out += &format!("<pre tabindex=\"0\">{}</pre>\n", escape(show::suggestion(s, PLAIN).trim_end()));
         }
@@ -63,5 +64,10 @@ fn moves(v: &Verification) -> String {
     });
     let head = [("", true), ("who", false), ("", false), ("line and statement", false), ("touches", false)];
     let least = if w.shortest && !x.findings.is_empty() { "; none of them can be left out" } else { "" };
-    format!("<h3>The schedule that leads to the fault: {} moves{least}</h3>\n", n) + &table(&head, rows)
+    let mut moves = table(&head, rows);
+    if n > LONG {
+        // The script shows its end: the fault.
+        moves = moves.replacen("class=\"wide\"", "class=\"wide long end\"", 1);
+    }
+    format!("<h3>The schedule that leads to the fault: {} moves{least}</h3>\n", n) + &moves
 }

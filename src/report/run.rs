@@ -6,8 +6,9 @@ use warpline_sim::words;
 use warpline_study::critical::critical;
 use warpline_viz::web;
 
+use super::PLAIN;
 use super::html::{code, escape, message, p, table};
-use super::source::link;
+use super::source::{link, link_to};
 use crate::show::{self, bytes, count, of, percent, plain, short};
 use warpline_api::{ClaimResult, Simulation, bank_conflicts, readable_name};
 
@@ -92,11 +93,29 @@ pub(super) fn numbers(simulation: &Simulation) -> String {
         rows.push(("Bottleneck", r.bottleneck.clone()));
     }
     let rows = rows.into_iter().map(|(name, value)| (false, vec![escape(name), message(&value)]));
-    let mut out = table(&[("", false), ("", false)], rows);
+    let mut out = ending(simulation) + &table(&[("", false), ("", false)], rows);
     let faults: Vec<_> = r.findings.iter().map(|f| finding_row(simulation, f)).collect();
     if !faults.is_empty() {
         out += "<h3>What the run met</h3>\n";
         out += &table(&[("code", false), ("what", false), ("statement", false), ("cycle", true)], faults);
+    }
+    out
+}
+
+/// A sentence on a run that did not end well, and what the agents wait for where it hangs.
+fn ending(simulation: &Simulation) -> String {
+    let text = show::outcome(simulation, PLAIN);
+    let (sentence, waiters) = match simulation.report.outcome {
+        Outcome::Hung(_) => text.split_once('\n').unwrap_or((&text, "")),
+        _ => (text.as_str(), ""),
+    };
+    let mut out = String::new();
+    if !sentence.is_empty() {
+        out +=
+            &format!("<p class=\"bad\">{}</p>\n", message(&sentence.split_whitespace().collect::<Vec<_>>().join(" ")));
+    }
+    if !waiters.is_empty() {
+        out += &format!("<pre tabindex=\"0\">{}</pre>\n", escape(waiters.trim_end()));
     }
     out
 }
@@ -194,9 +213,9 @@ pub(super) fn path(t: &Timeline) -> String {
     let Some(path) = critical(t) else { return String::new() };
     let what = "Back from what ends last: from a wait to what woke it, from an engine's work to what it queued behind or \
                 what started it, else to what its row did before. Shortening what is not on it does not end the run sooner.";
-    let rows = path.parts.iter().take(STATEMENTS).map(|part| {
+    let rows = path.parts.iter().filter(|part| part.fraction >= SMALL).take(STATEMENTS).map(|part| {
         let site = part.site.and_then(|i| t.sites.get(i as usize));
-        let at = site.map_or(String::new(), |l| code(&format!("{}  {}", l.line, l.text)));
+        let at = site.map_or(String::new(), |l| link_to(l.line, &l.text));
         let cycles = plain(part.fraction * path.cycles);
         (false, vec![percent(part.fraction), cycles, count(part.links as i64), escape(&name(part.what)), at])
     });

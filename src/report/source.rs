@@ -12,9 +12,17 @@ use crate::show::percent;
 /// The smallest share of a role's time that is written in the margin.
 const SMALL: f64 = 0.001;
 
+/// The most lines that are shown at once; a longer listing scrolls in its own box.
+const SHORT: usize = 150;
+
 /// A statement that leads to its line of the listing.
 pub(super) fn link(site: &Site) -> String {
-    format!("<a href=\"#L{0}\"><code>{0}  {1}</code></a>", site.line, escape(&site.text))
+    link_to(site.line, &site.text)
+}
+
+/// A statement, by its line and its text, that leads to its line of the listing.
+pub(super) fn link_to(line: u32, text: &str) -> String {
+    format!("<a href=\"#L{line}\"><code>{line}  {}</code></a>", escape(text))
 }
 
 /// The waits of a line: of each role, the share of its time and the cause of the longest.
@@ -45,7 +53,9 @@ pub(super) fn source(simulation: &Simulation) -> String {
     let Some(text) = s.sources.get(&s.program.file) else { return String::new() };
     let margins = margins(simulation);
     let mut out = p("Beside a line stands how long each role waits there, in % of its time, and for what most of it.");
-    out += "<div class=\"wide\" tabindex=\"0\"><table class=\"source\">\n";
+    // A compiled kernel has thousands of lines, and sections follow.
+    let long = if text.lines().count() > SHORT { " long" } else { "" };
+    out += &format!("<div class=\"wide{long}\" tabindex=\"0\"><table class=\"source\">\n");
     for (n, line) in (1u32..).zip(text.lines()) {
         let waits = margins.get(&n).map_or(&[][..], Vec::as_slice);
         let longest = waits.first().map_or(0.0, |w| w.0);

@@ -44,10 +44,9 @@
     const height = y;
     for (let i = 0; i < count; i++) rows[S[i * W]].spans.push(i);
     const onPath = new Set(d.path);
-    const canvas = el("canvas", { tabIndex: 0, className: "chart" });
-    canvas.setAttribute("aria-label", "timeline of " + d.title);
+    const canvas = el("canvas", { tabIndex: 0, className: "chart", role: "application", ariaLabel: "timeline of " + d.title });
     const ctx = canvas.getContext("2d");
-    const detail = el("div", { className: "detail", textContent: "Point at an operation; click to keep it." });
+    const detail = el("div", { className: "detail", ariaLive: "polite", textContent: "Point at an operation; click to keep it." });
     let [from, to] = d.opening || [0, d.end], over = -1, kept = -1, path = false;
     const button = (text, title, act) => el("button", { textContent: text, title, onclick: () => { act(); draw(); } });
     const zoom = (factor, at = (from + to) / 2) => {
@@ -230,9 +229,33 @@
     function go(i) {
       const s = span(i), w = to - from;
       kept = i;
-      if (s.start < from || s.end > to) { from = Math.min(Math.max(0, (s.start + s.end) / 2 - w / 2), d.end - w); to = from + w; }
+      const fits = s.end - s.start <= w;
+      if (s.end <= from || s.start >= to || fits && (s.start < from || s.end > to)) {
+        from = Math.min(Math.max(0, (fits ? (s.start + s.end) / 2 : s.start) - w / 2), d.end - w);
+        to = from + w;
+      }
       tell(i);
       draw();
+    }
+
+    // The operation of a row that lasts at a time, or else the next one.
+    const during = (r, t) => r.spans.find(i => S[i * W + 2] + S[i * W + 3] > t);
+    // By the keys: to another row, at the same time; to another operation of the row; to what woke or started this one.
+    function rowBy(step) {
+      const s = kept >= 0 ? span(kept) : null, t = s ? Math.max(s.start, from) : from;
+      for (let r = s ? s.row + step : step > 0 ? 0 : rows.length - 1; rows[r]; r += step) {
+        const i = during(rows[r], t);
+        if (i !== undefined) return go(i);
+      }
+    }
+    function operationBy(step) {
+      if (kept < 0) return rowBy(1);
+      const all = rows[span(kept).row].spans, i = all[all.indexOf(kept) + step];
+      if (i !== undefined) go(i);
+    }
+    function waker() {
+      const s = kept >= 0 ? span(kept) : null, by = !s ? -1 : s.woken >= 0 ? s.woken : s.started;
+      if (by >= 0) go(by);
     }
 
     let drag = null;
@@ -266,6 +289,7 @@
     canvas.onkeydown = e => {
       const keys = { "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), a: () => { from = 0; to = d.end; },
         Home: () => { [from, to] = d.opening || [0, d.end]; }, ArrowLeft: () => pan((from - to) / 8), ArrowRight: () => pan((to - from) / 8),
+        ArrowUp: () => rowBy(-1), ArrowDown: () => rowBy(1), "[": () => operationBy(-1), "]": () => operationBy(1), w: waker,
         Escape: () => { kept = -1; tell(-1); } };
       if (keys[e.key] && !e.ctrlKey && !e.metaKey) { e.preventDefault(); keys[e.key](); draw(); }
     };
@@ -285,6 +309,7 @@
     box.append(legend);
   }
 
+  for (const box of document.querySelectorAll(".end")) box.scrollTop = box.scrollHeight;
   for (const box of document.querySelectorAll(".timeline")) {
     timeline(box, JSON.parse(document.getElementById(box.dataset.of).textContent));
   }

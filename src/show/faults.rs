@@ -15,7 +15,7 @@ use warpline_sim::words::{of, plain};
 const WAITERS: usize = 12;
 
 /// A sentence on a run that did not end well; empty for one that did.
-pub(super) fn outcome(simulation: &Simulation, paint: Paint) -> String {
+pub(crate) fn outcome(simulation: &Simulation, paint: Paint) -> String {
     let r = &simulation.report;
     let text = match &r.outcome {
         Outcome::Finished if r.faults().next().is_none() => return String::new(),

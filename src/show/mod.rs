@@ -21,6 +21,7 @@ pub(crate) use barriers::barriers;
 pub(crate) use beside::beside;
 pub(crate) use claims::claims;
 pub(crate) use compare::compare;
+pub(crate) use faults::outcome;
 pub(crate) use plan::plan;
 pub(crate) use summary::{certainty, grid, padding, scaled};
 pub(crate) use sweep::sweep;

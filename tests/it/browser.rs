@@ -87,6 +87,11 @@ addEventListener('load', () => {
       const text = box.querySelector('.detail').textContent;
       if (text.includes('cycles') && !s.told.includes(text)) s.told.push(text);
     }
+    const key = k => {
+      canvas.dispatchEvent(new KeyboardEvent('keydown', { key: k }));
+      return box.querySelector('.detail').textContent;
+    };
+    s.keys = ['ArrowDown', ']', 'ArrowDown', 'Escape'].map(key);
     s.wider = document.documentElement.scrollWidth - document.documentElement.clientWidth;
     s.legend = box.querySelectorAll('.legend span').length;
     return s;
@@ -157,6 +162,9 @@ fn seen(dom: &str, timelines: usize) {
         assert_ne!(s["all"], s["nearer"], "a button zooms");
         assert_eq!(s["all"], s["back"], "a key zooms back");
         assert!(s["told"].as_array().unwrap().len() > 1, "operations tell what they are: {s}");
+        let keys: Vec<&str> = s["keys"].as_array().unwrap().iter().map(|k| k.as_str().unwrap()).collect();
+        assert!(keys[..3].iter().all(|k| k.contains("cycles")) && keys[0] != keys[1], "keys choose operations: {s}");
+        assert!(keys[3].starts_with("Point at"), "a key chooses none: {s}");
         assert_eq!(s["wider"], 0, "nothing reaches beyond the window");
     }
 }

@@ -41,6 +41,24 @@ fn commands_that_cannot_answer_for_a_compiled_kernel_say_so() {
     }
 }
 
+/// A launch with more shared memory than a machine has is the reason, whatever else the text has.
+#[test]
+fn a_kernel_that_is_not_read_for_a_launch_that_does_not_fit_says_so() {
+    let dir = TempDir::new();
+    let file = dir.write("k.ptx", KERNEL.replace("bar.sync 0", "bar.sync 16"));
+    for (shared, machine, why) in [
+        (300_000, "h100", "a CTA needs 300000 bytes of shared memory; h100 gives one at most 232448"),
+        (200_000, "a100", "a CTA needs 200000 bytes of shared memory; a100 gives one at most 166912"),
+        (200_000, "h100", "barrier 16 does not exist"),
+    ] {
+        let launch = dir.write("l.json", format!("{{\"shared\": {shared}}}"));
+        let said = warpline(&["verify", &file, "--machine", machine, "--launch", &launch]);
+        let words = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.status, Status::BadInput, "{}", said.out);
+        assert!(words.contains(why), "{words}");
+    }
+}
+
 /// What was understood ends with what a launch needs; an instruction is not read without a modifier that it misspells.
 #[test]
 fn an_explanation_names_the_next_command_and_a_misspelled_modifier_is_an_error() {

@@ -61,9 +61,34 @@ fn the_action_fails_at_a_fault_and_names_its_line() {
 #[test]
 fn the_action_installs_the_program_where_it_runs_it() {
     let scripts = values("action.yml", "run");
-    assert_eq!(scripts.len(), 2, "{scripts:?}");
-    assert!(scripts[0].contains(r#"--root "$RUNNER_TEMP/warpline""#), "{scripts:?}");
-    assert!(scripts[1].starts_with(r#""$RUNNER_TEMP/warpline/bin/warpline" verify"#), "{scripts:?}");
+    assert_eq!(scripts.len(), 3, "{scripts:?}");
+    assert!(scripts[1].contains(r#"--root "$RUNNER_TEMP/warpline""#), "{scripts:?}");
+    assert!(scripts[2].starts_with(r#""$RUNNER_TEMP/warpline/bin/warpline" verify"#), "{scripts:?}");
+}
+
+#[test]
+fn the_action_builds_anew_after_a_change_of_its_files() {
+    let script = &values("action.yml", "run")[0];
+    let dir = project();
+    let hash = |dir: &TempDir| {
+        let action = dir.path().join("action");
+        std::fs::create_dir_all(action.join("target")).unwrap();
+        let output = dir.path().join("output");
+        let (action, out) = (action.to_str().unwrap(), output.to_str().unwrap());
+        let ran = bash(dir, script, &[("GITHUB_ACTION_PATH", action), ("GITHUB_OUTPUT", out)]);
+        assert!(ran.status.success(), "{ran:?}");
+        let text = std::fs::read_to_string(&output).unwrap();
+        std::fs::remove_file(&output).unwrap();
+        text
+    };
+    std::fs::create_dir_all(dir.path().join("action/src")).unwrap();
+    dir.write("action/src/main.rs", "fn main() {}");
+    let first = hash(&dir);
+    assert!(first.starts_with("hash=") && first.trim_end().len() == "hash=".len() + 40, "{first}");
+    dir.write("action/target/built", "not a source");
+    assert_eq!(hash(&dir), first);
+    dir.write("action/src/main.rs", "fn main() { }");
+    assert_ne!(hash(&dir), first);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use warpline_import::lift::launch::Need;
 use warpline_import::lift::{self, Argument, Launch, Lifted, PossibleLaunch};
-use warpline_import::ptx::{self, Param};
+use warpline_import::ptx::{self, Entry, Module, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::{Cover, Fences, Level};
@@ -147,7 +147,7 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
         _ => lift::lift(&module, found, file, &text, &Launch { timed: false, ..launch.clone() }).map_err(bad)?,
     };
     let params = found.params.clone();
-    let declared_shared = module.shared.iter().chain(&found.shared).map(|v| v.bytes).sum();
+    let declared_shared = declared_shared(&module, found);
     Ok(CompiledKernel { lifted, sources, target: module.target, launch, params, declared_shared, untimed, assembled })
 }
 
@@ -222,11 +222,34 @@ fn usual_machine(library: &mut Library, kernel: &CompiledKernel) -> Result<Machi
     library.machine(&Place::WorkingFolder, first)
 }
 
+/// The error for a launch with more shared memory than the machine has. A kernel that is not read may be one: its slots
+/// lie where no descriptor of a product reaches.
+fn too_large(request: &Request) -> Option<Error> {
+    let (file, entry) = named(request);
+    let module = ptx::read(&request.read(Path::new(file)).ok()?).ok()?;
+    let found = super::entries::entry_of(&module, file, entry).ok()?;
+    let dynamic = launch::launch(request, found).ok()?.shared?;
+    let bytes = declared_shared(&module, found) + u64::from(dynamic);
+    // A target without a suffix runs on later GPUs.
+    let later = module.target.ends_with(|c: char| c.is_ascii_digit());
+    let usual = if later { LATER[LATER.len() - 1] } else { machine_of(&module.target) };
+    let name = request.machine.as_deref().unwrap_or(usual);
+    let model = Library::default().machine(&Place::WorkingFolder, name).ok()?;
+    let most = model.get("limit.shared_per_cta")?;
+    let words = || format!("a CTA needs {bytes} bytes of shared memory; {} gives one at most {most}", model.name);
+    (bytes as f64 > most).then(|| Error::new(words()))
+}
+
+/// Bytes of shared memory that the text declares for an entry.
+fn declared_shared(module: &Module, entry: &Entry) -> u64 {
+    module.shared.iter().chain(&entry.shared).map(|v| v.bytes).sum()
+}
+
 /// Loads a compiled kernel, by default on a machine of its target.
 pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let request = &if request.bind_launch { with_arguments(request) } else { request.clone() };
     let (name, machine) = (request.scenario.as_str(), request.machine.as_deref());
-    let mut kernel = lifted(request)?;
+    let mut kernel = lifted(request).map_err(|e| too_large(request).unwrap_or(e))?;
     kernel.sources.values_mut().for_each(|text| *text = shortened(text));
     let mut library = Library::default();
     let mut model = match machine {

@@ -72,8 +72,9 @@ def run(kernel: Kernel, **options: Unpack[RunOptions]) -> Run:
     Options of a compiled kernel (docs/import.md):
 
     - `entry`: the kernel of a module with several.
-    - `grid`, `block`, `cluster`: one to three sizes, in CTAs, threads and CTAs.
-    - `args`: `{position: number}` of the PTX parameters, or a list with one value for each parameter, as in a launch file.
+    - `grid`, `block`, `cluster`: one to three sizes (`(64, 64)` or `"64x64"`), in CTAs, threads and CTAs.
+    - `args`: `{position: number}` of the PTX parameters (`"0+8"` is byte 8 of parameter 0), or a list with one value for
+      each parameter, as in a launch file.
     - `shared`: bytes of shared memory beyond those of the text. Kernels of Triton, and of TileLang before its cache, bring
       their own.
     - `registers`: registers of a thread. Kernels of Triton, and of CuTe DSL with `--keep-cubin`, bring their own.
@@ -252,6 +253,7 @@ def proved(factory: Optional[F] = None, **options: Any) -> Any:
 
     @functools.wraps(factory)
     def checked(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True  # pytest shows the verdict, not this function
         kernel = factory(*args, **kwargs)
         verdict = verify(kernel, **options)
         if not verdict.proved:

@@ -18,7 +18,7 @@ PROOFS = ("verify", "barriers")
 """Commands whose answer is for every launch."""
 
 Numbers = Mapping[str, Union[int, float]]
-Sizes = Union[int, Sequence[int]]
+Sizes = Union[int, str, Sequence[int]]
 
 
 class _Options(TypedDict, total=False):
@@ -40,7 +40,7 @@ class RunOptions(ProofOptions, total=False):
     """Options of functions that run a kernel; `warpline.run` has their meaning."""
 
     grid: Optional[Sizes]
-    args: Union[None, Mapping[int, Union[int, float]], Sequence[Any]]
+    args: Union[None, Mapping[Union[int, str], Union[int, float]], Sequence[Any]]
     shared: Optional[int]
     registers: Optional[int]
     sass: Union[None, str, "os.PathLike[str]"]
@@ -99,11 +99,15 @@ def _named(kernel: Kernel, name: Optional[str]) -> _Named:
     expected = (
         "a scenario name, a path, the text of a kernel or of PTX, or a compiled kernel of Triton, TileLang or CuTe DSL"
     )
-    raise TypeError(f"{what} is no kernel: expected {expected}")
+    source = type(kernel).__name__ in ("JITFunction", "Autotuner", "Heuristics")
+    hint = "; `warpline.triton.compile_config` compiles a function of Triton without a GPU" if source else ""
+    raise TypeError(f"{what} is no kernel: expected {expected}{hint}")
 
 
 def sizes(value: Sizes) -> str:
     """One to three sizes as the command line has them: `64x64`."""
+    if isinstance(value, str):
+        return value
     return "x".join(str(int(n)) for n in ([value] if isinstance(value, int) else value))
 
 
@@ -119,7 +123,7 @@ def question(
     block: Optional[Sizes] = None,
     cluster: Optional[Sizes] = None,
     grid: Optional[Sizes] = None,
-    args: Union[None, Mapping[int, Union[int, float]], Sequence[Any]] = None,
+    args: Union[None, Mapping[Union[int, str], Union[int, float]], Sequence[Any]] = None,
     shared: Optional[int] = None,
     registers: Optional[int] = None,
     sass: Union[None, str, "os.PathLike[str]"] = None,

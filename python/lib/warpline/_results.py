@@ -37,6 +37,11 @@ def _cell(value: Any) -> str:
     return html.escape(f"{value:,.6g}" if isinstance(value, float) else str(value))
 
 
+def fitted(svg: Optional[str]) -> str:
+    """A picture of a page, no wider than the cell of a notebook; nothing for none."""
+    return (svg or "").replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+
+
 def _at(place: Optional[Object]) -> str:
     """A place as `file:line`."""
     return f"{place['file']}:{place['line']}" if place else ""
@@ -44,6 +49,9 @@ def _at(place: Optional[Object]) -> str:
 
 class Result:
     """The answer to a question."""
+
+    _columns: Sequence[str] = ()
+    """The names of a table without rows."""
 
     status: int
     """0: no fault; 1: a fault, a hang or a failed claim; 3: a limit was reached. The exit status of the command."""
@@ -67,13 +75,14 @@ class Result:
         """The rows of the result as a data frame. Needs pandas."""
         import pandas
 
-        return pandas.DataFrame(self._rows())
+        rows = self._rows()
+        return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(self._columns))
 
     def to_csv(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Write the rows of the result as CSV, with a line of names."""
         rows = self._rows()
         # Rows of a sweep differ in their numbers.
-        names = list(dict.fromkeys(name for row in rows for name in row))
+        names = list(dict.fromkeys(name for row in rows for name in row)) or list(self._columns)
         with open(path, "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
             writer.writeheader()
@@ -87,7 +96,7 @@ class Result:
         return self._text
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._text)}</pre>{self._repr_svg_() or ''}"
+        return f"<pre>{html.escape(self._text)}</pre>{fitted(self._repr_svg_())}"
 
     def _repr_svg_(self) -> Optional[str]:
         return self._picture or None
@@ -172,11 +181,13 @@ class Run(Result):
             ("bottleneck", self.bottleneck),
         ]
         title = f"<b>{html.escape(self.scenario)}</b> on {html.escape(self.machine)}"
-        return f"<div>{title}{table(['', ''], head)}{self._repr_svg_() or ''}</div>"
+        return f"<div>{title}{table(['', ''], head)}{fitted(self._repr_svg_())}</div>"
 
 
 class Verdict(Result):
     """What is known about the barrier protocol of a kernel, over every schedule."""
+
+    _columns = ("note", "code", "kind", "message", "file", "line", "text", "agent")
 
     scenario: str
     kernel: str
@@ -270,7 +281,7 @@ class Barriers(Result):
     verdict: str
     """The verdict on the whole kernel."""
     statements: list[Object]
-    """Each statement: `place`, `need` (`needed`, `redundant`, `advised`, `undecided`, `not_judged`), and what it `prevents`."""
+    """Each statement: `place`, `need` (`needed`, `redundant`, `advised`, `undecided`, `not_judged`), and `prevents`."""
     spare: list[Object]
     """Statements that can all be left out together."""
     minimal: str
@@ -321,6 +332,8 @@ class Sweep(Result):
 
 class Comparison(Result):
     """Two runs side by side."""
+
+    _columns = ("name", "a", "b")
 
     a: Object
     b: Object
@@ -396,7 +409,7 @@ class Chart:
     def save(self, path: str) -> None:
         """Write the chart. The name ends in `.svg`."""
         if not str(path).endswith(".svg"):
-            raise ValueError(f"`{path}`: the name of a chart ends in .svg")
+            raise ValueError(f"`{path}`: the name of a chart ends in .svg; `warpline gantt -o` writes PNG, too")
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg)
 
@@ -404,7 +417,7 @@ class Chart:
         return self.svg
 
     def _repr_html_(self) -> str:
-        return self.svg
+        return fitted(self.svg)
 
     def __repr__(self) -> str:
         return f"<Chart, {len(self.svg):,} bytes of SVG>"

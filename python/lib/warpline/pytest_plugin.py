@@ -28,6 +28,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> Any:
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: Any) -> Any:
     """A test that returns its kernel is no mistake."""
+    __tracebackhide__ = True
     if not _is_proved(pyfuncitem.obj):
         return None
     names = pyfuncitem._fixtureinfo.argnames

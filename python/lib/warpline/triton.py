@@ -153,7 +153,7 @@ class Ranking(Sequence[Ranked]):
     def __repr__(self) -> str:
         rows = [f"{r.time_us:12,.1f} us  {r.verdict.verdict:8}  {r.config}" for r in self]
         rows += [f"{'rejected':>15}  {r.config}: {r.reason.strip().splitlines()[0]}" for r in self.rejected]
-        return "\n".join(rows)
+        return "\n".join(rows) or "no configurations"
 
     def _repr_html_(self) -> str:
         rows = [(r.config, r.time_us, *(r.run.interval_us or (None, None)), r.verdict.verdict) for r in self]
@@ -200,6 +200,9 @@ def rank(
     configurations and of all. Options as for `warpline.run`.
     """
     configs = list(configs)
+    _supported(machine)
+    for config in configs:
+        _values(_function(kernel), config, args)
     with counted(progress, "config") as count:
         return _rank(kernel, configs, args, machine, grid, fences, options, count)
 
@@ -251,7 +254,7 @@ def _timed(
     """The place of a compiled configuration, or the reason why it has none."""
     verdict = check(compiled.kernel, machine=machine, fences=fences, suggest=False)
     if isinstance(verdict, Error):
-        return Rejected(config, f"the PTX was not read: {verdict.summary}\n{verdict}")
+        return Rejected(config, f"no verdict: {verdict.summary}\n{verdict}")
     if verdict.refuted:
         return Rejected(config, f"the protocol is refuted: {verdict.violation['message']}\n{verdict}")  # type: ignore[index]
     sizes = grid(compiled.values) if callable(grid) else grid
@@ -278,22 +281,42 @@ class Compiled(NamedTuple):
     """Registers of a thread that the assembler gave out."""
 
 
+def _supported(machine: str) -> None:
+    """Raise where Triton has no target for a machine."""
+    if machine not in ARCHITECTURES:
+        raise ValueError(f"Triton compiles for {', '.join(ARCHITECTURES)}, not for {machine!r}")
+
+
+def _function(kernel: Any) -> Any:
+    """The `triton.jit` function of a kernel, which may be autotuned."""
+    import triton
+
+    while not isinstance(kernel, triton.runtime.JITFunction):
+        kernel = kernel.fn
+    return kernel
+
+
+def _values(kernel: Any, config: Any, args: Arguments) -> dict[str, Any]:
+    """Values of arguments and of a configuration, by name: one for each parameter of the function."""
+    chosen = config.all_kwargs()
+    values = {**(args(chosen) if callable(args) else args), **chosen}
+    missing = [f"`{p.name}`" for p in kernel.params if p.name not in values]
+    if missing:
+        raise TypeError(f"{kernel.__name__}: no value for {', '.join(missing)}")
+    return values
+
+
 def compile_config(kernel: Any, config: Any, args: Arguments, machine: str = "h200") -> Compiled:
     """Compile a `triton.jit` function in a configuration for a machine, without a GPU. Arguments as for `rank`."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    while not isinstance(kernel, triton.runtime.JITFunction):
-        kernel = kernel.fn
-    if machine not in ARCHITECTURES:
-        raise ValueError(f"Triton compiles for {', '.join(ARCHITECTURES)}, not for {machine!r}")
-    chosen = config.all_kwargs()
-    values = {**(args(chosen) if callable(args) else args), **chosen}
+    kernel = _function(kernel)
+    _supported(machine)
+    chosen, values = config.all_kwargs(), _values(kernel, config, args)
     signature, constants, attributes, arguments = {}, {}, {}, []
     for index, parameter in enumerate(kernel.params):
-        if parameter.name not in values:
-            raise TypeError(f"{kernel.__name__}: no value for `{parameter.name}`")
         value = values[parameter.name]
         # Triton compiles an argument of 1 in.
         one = value == 1 if type(value) is int else False
@@ -371,8 +394,13 @@ def perf_model(machine: str = "h200", **named: Any) -> float:
 def prune(configs: Sequence[Any], named: Mapping[str, Any], machine: str = "h200", **kwargs: Any) -> list[Any]:
     """The configurations whose protocol is not refuted, for `early_config_prune` of `triton.autotune`."""
     kernel, kept = _tuner().fn, []
+    _supported(machine)
     for config in configs:
-        compiled = compile_config(kernel, config, {**_plain(kwargs), **named}, machine)
+        try:
+            compiled = compile_config(kernel, config, {**_plain(kwargs), **named}, machine)
+        except Exception:  # Triton's compiler raises errors of many kinds; the autotuner says which when it compiles.
+            kept.append(config)
+            continue
         verdict = check(compiled.kernel, machine=machine, fences=None, suggest=False)
         if isinstance(verdict, Error) or not verdict.refuted:
             kept.append(config)
