@@ -40,10 +40,10 @@ fn has_one_coordinate(entry: &Entry) -> bool {
     entry.code.iter().all(|i| !any(i, &others) || scaled(i) || only_compared(entry, i, 3))
 }
 
-/// Whether an instruction compares, or computes what a comparison reads and nothing else.
+/// Whether an instruction compares with 0 or another register, or computes what such a comparison reads and nothing else.
 fn only_compared(entry: &Entry, i: &Inst, depth: u32) -> bool {
     match (i.op.as_str(), i.arg(0)) {
-        ("setp", _) => i.has("eq") || i.has("ne"),
+        ("setp", _) => (i.has("eq") || i.has("ne")) && !i.args.iter().any(|a| matches!(a, Arg::Int(v) if *v != 0)),
         ("add" | "or" | "neg", Arg::Reg(r)) if depth > 0 => {
             let mut users = entry.code.iter().filter(|u| u.args_from(1).iter().any(|a| a == &Arg::Reg(*r)));
             users.all(|u| only_compared(entry, u, depth - 1))
