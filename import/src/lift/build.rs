@@ -281,7 +281,9 @@ pub(super) fn program(
     }
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
     let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.bare(original(*t)))).collect();
-    let mut related = super::related::related(&mut s.arena, &names, &stands_for);
+    let relation = super::related::related(&mut s, &names, &stands_for);
+    let stored = relation.as_ref().is_some_and(|(_, stored)| *stored);
+    let mut related = relation.map(|(why, _)| why);
     let line_of = |at: usize| s.entry.code[at.min(s.entry.code.len() - 1)].line;
     // Not every number of iterations belongs to a launch.
     if let Some(line) = s.skips.map(line_of) {
@@ -322,7 +324,9 @@ pub(super) fn program(
             let values = terms.iter().map(|(t, _)| super::possible::at_size(&mut s.arena, *t, &stands_for));
             values.collect::<Option<Vec<i64>>>().into_iter().collect()
         }
-        Some(_) if !launch.timed && uniform.is_none() && taken.is_none() && !unknown && outcomes.is_none() => {
+        Some(_)
+            if !launch.timed && uniform.is_none() && taken.is_none() && !unknown && !stored && outcomes.is_none() =>
+        {
             super::possible::launches(&mut s.arena, &terms, &stands_for)
         }
         _ => Vec::new(),

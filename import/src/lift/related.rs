@@ -1,4 +1,5 @@
 //! Symbols that are computed from the same values of the launch, so that some combinations of their values are impossible.
+//! What a warp stores for others, such as the next tile, depends on all that it knows, and all that read it read the same.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +9,7 @@ use crate::symbolic::{Arena, Atom, Node, Op, Term, WORDS};
 
 use super::exprs::Names;
 use super::residues;
+use super::shared::Shared;
 
 /// The smallest distance in bytes of words that do not overlap.
 const WORD: i64 = 4;
@@ -17,21 +19,29 @@ const WORD: i64 = 4;
 struct Read {
     atoms: BTreeSet<Atom>,
     words: BTreeSet<Term>,
+    /// Whether it reads a word that the kernel may have stored to shared memory.
+    stored: bool,
     /// Terms that were looked at.
     seen: BTreeSet<Term>,
 }
 
-/// Why symbols are related, if two of them are.
-pub(super) fn related(a: &mut Arena, names: &Names, stands_for: &FxHashMap<Term, Term>) -> Option<String> {
+/// Why symbols are related, if two of them are, and whether words that the kernel stored relate them.
+pub(super) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<Term, Term>) -> Option<(String, bool)> {
+    let of_threads: BTreeSet<i64> = s.words.iter().filter_map(|(w, id)| w.address.map(|_| WORDS + *id)).collect();
+    let a = &mut s.arena;
     let read: Vec<Read> = names
         .order
         .iter()
         .map(|(t, _)| {
             let mut read = Read::default();
-            reads(a, *t, stands_for, &mut read);
+            reads(a, *t, (stands_for, &of_threads), &mut read);
             read
         })
         .collect();
+    if let Some(i) = read.iter().position(|r| r.stored).filter(|_| read.len() > 1) {
+        let name = &names.order[i].1;
+        return Some((format!("`{name}` comes from shared memory, where the kernel may have stored it"), true));
+    }
     for (i, (x, one)) in names.order.iter().enumerate() {
         for (j, (y, other)) in names.order.iter().enumerate().skip(i + 1) {
             // The quotient and the remainder of a size are any.
@@ -39,7 +49,7 @@ pub(super) fn related(a: &mut Arena, names: &Names, stands_for: &FxHashMap<Term,
             let split = |t: Term| matches!(a.node(t), Node::Atom(Atom::Symbol(n)) if parts.contains(n));
             let any = split(*x) && split(*y) || apart(a, &read[i], &read[j]);
             if !any {
-                return Some(format!("`{one}` and `{other}` depend on the same arguments"));
+                return Some((format!("`{one}` and `{other}` depend on the same arguments"), false));
             }
         }
     }
@@ -55,29 +65,36 @@ fn apart(a: &mut Arena, x: &Read, y: &Read) -> bool {
     x.atoms.is_disjoint(&y.atoms) && x.words.iter().all(|p| y.words.iter().all(|q| far(*p, *q)))
 }
 
-fn reads(a: &Arena, t: Term, stands_for: &FxHashMap<Term, Term>, read: &mut Read) {
+/// The meanings of symbols, and the names of words of shared memory.
+type Known<'k> = (&'k FxHashMap<Term, Term>, &'k BTreeSet<i64>);
+
+fn reads(a: &Arena, t: Term, known: Known<'_>, read: &mut Read) {
     if !read.seen.insert(t) {
         return;
     }
     // A function that stands for a term reads what the term reads.
     if let Some((node, _)) = a.unfolded(t) {
-        a.operands(node).into_iter().for_each(|x| reads(a, x, stands_for, read));
+        a.operands(node).into_iter().for_each(|x| reads(a, x, known, read));
     }
     match a.node(t) {
         Node::Const(_) | Node::Atom(Atom::Counter(_)) => {}
         Node::Atom(Atom::Symbol(_)) => {
-            if let Some(original) = stands_for.get(&t) {
-                reads(a, *original, stands_for, read);
+            if let Some(original) = known.0.get(&t) {
+                reads(a, *original, known, read);
             }
         }
         Node::Atom(atom) => drop(read.atoms.insert(*atom)),
-        Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| reads(a, *x, stands_for, read)),
+        Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| reads(a, *x, known, read)),
         // Whatever its address is, a word of memory has any value.
         Node::Op(Op::Load, args) if args.len() == 1 && a.constant(args[0]).is_none_or(|at| at < WORDS) => {
             read.words.insert(args[0]);
         }
-        Node::Op(_, args) => args.iter().for_each(|x| reads(a, *x, stands_for, read)),
-        Node::Table(i, ..) => reads(a, *i, stands_for, read),
+        Node::Op(op, args) => {
+            let name = args.first().and_then(|t| a.constant(*t)).filter(|_| *op == Op::Load);
+            read.stored |= name.is_some_and(|name| known.1.contains(&name));
+            args.iter().for_each(|x| reads(a, *x, known, read));
+        }
+        Node::Table(i, ..) => reads(a, *i, known, read),
     }
 }
 
@@ -98,7 +115,7 @@ mod tests {
         let elsewhere = word(&mut a, q, 0);
         let read = |a: &Arena, t: Term| {
             let mut read = Read::default();
-            reads(a, t, &FxHashMap::default(), &mut read);
+            reads(a, t, (&FxHashMap::default(), &BTreeSet::new()), &mut read);
             read
         };
         let mut is_apart = |x: Term, y: Term| {
