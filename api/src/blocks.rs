@@ -40,8 +40,8 @@ pub fn verify_request(request: &Request, options: &ProofOptions) -> Result<Verif
         // What cannot be read for one size is hardly read for another.
         None => return Err(open),
         Some(Outcome::Proved) => (!proved(outcome(64))).then_some(128),
-        Some(Outcome::Violated) => (proved(outcome(64)) && !proved(outcome(32))).then_some(64),
-        Some(Outcome::Bounded { .. } | Outcome::GaveUp { .. }) => proved(outcome(256)).then_some(256),
+        Some(Outcome::Bounded { .. } | Outcome::GaveUp { .. }) if proved(outcome(256)) => Some(256),
+        Some(_) => (proved(outcome(64)) && !proved(outcome(32))).then_some(64),
     };
     let Some(threads) = threads else { return Err(open) };
     let mut v = verify(&of_size(request, threads)?, options)?;

@@ -273,12 +273,7 @@ pub(super) fn program(
         program.roles = roles;
     }
     let capped = if launch.timed { Vec::new() } else { super::capped::capped(&program, &free) };
-    if s.arena.divides_unsigned {
-        s.assume(entry.line, "a number that an unsigned instruction divides is not negative");
-    }
-    if s.arena.compares_unsigned {
-        s.assume(entry.line, "sizes that set trip counts are not negative");
-    }
+    s.assume_of_numbers();
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
     let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.bare(original(*t)))).collect();
     let relation = super::related::related(&mut s, &names, &stands_for);
@@ -438,15 +433,19 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
     })?;
     let mut runs: Vec<(Term, u32)> = Vec::new();
     let mut places: BTreeMap<Term, usize> = BTreeMap::new();
-    let mut wide = Vec::new();
+    let (mut wide, mut empty) = (Vec::new(), None);
     each_op(tree, &mut |at, (_, _, e)| {
         let (here, others) = super::anywhere::known(s, e, touched(e, at, &loads, &stores));
         wide.extend(others);
         for (t, n) in here {
+            empty = empty.or((n == 0).then_some(at));
             places.entry(t).or_insert(at);
             runs.push((t, n));
         }
     });
+    if let Some(at) = empty {
+        return Err(at_inst(s, at, "this copy brings no bytes".to_string(), "a barrier that expects some"));
+    }
     let written = |e: &Effect, at: usize| touched(e, at, &loads, &stores);
     if let Some(at) = s.mail.overwritten(a, tree, warps, &written) {
         let message = "a word of shared memory that roles act on is written here, too".to_string();

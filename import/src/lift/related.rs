@@ -1,5 +1,6 @@
 //! Symbols that are computed from the same values of the launch, so that some combinations of their values are impossible.
 //! What a warp stores for others, such as the next tile, depends on all that it knows, and all that read it read the same.
+//! The numbers by which a kernel divides without a division come from the host, which also passes the divisor elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +20,16 @@ const WORD: i64 = 4;
 struct Read {
     atoms: BTreeSet<Atom>,
     words: BTreeSet<Term>,
-    /// Whether it reads a word that the kernel may have stored to shared memory.
-    stored: bool,
+    /// The reads of words that the kernel may have stored to shared memory.
+    stored: BTreeSet<i64>,
+    /// Whether it divides by numbers that the host computes.
+    divides: bool,
     /// Terms that were looked at.
     seen: BTreeSet<Term>,
 }
 
-/// Why symbols are related, if two of them are, and whether words that the kernel stored relate them.
+/// Why symbols are related, if two of them are, and whether no launch can be chosen: words that the kernel stored relate
+/// them, or numbers of the host.
 pub(super) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<Term, Term>) -> Option<(String, bool)> {
     let of_threads: BTreeSet<i64> = s.words.iter().filter_map(|(w, id)| w.address.map(|_| WORDS + *id)).collect();
     let a = &mut s.arena;
@@ -38,9 +42,19 @@ pub(super) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<
             read
         })
         .collect();
-    if let Some(i) = read.iter().position(|r| r.stored).filter(|_| read.len() > 1) {
+    // Two reads may find one word, and how many tiles one role is told another role knows.
+    let is_trips = |i: usize| names.trips.contains(&names.order[i].0);
+    let told = |i: usize, j: usize| {
+        let (x, y) = (&read[i].stored, &read[j].stored);
+        !x.is_empty() && if y.is_empty() { is_trips(i) && is_trips(j) } else { x != y }
+    };
+    if let Some(i) = (0..read.len()).find(|i| (0..read.len()).any(|j| told(*i, j))) {
         let name = &names.order[i].1;
         return Some((format!("`{name}` comes from shared memory, where the kernel may have stored it"), true));
+    }
+    if let Some(i) = read.iter().position(|r| r.divides).filter(|_| read.len() > 1) {
+        let name = &names.order[i].1;
+        return Some((format!("the host computes the numbers by which `{name}` divides"), true));
     }
     for (i, (x, one)) in names.order.iter().enumerate() {
         for (j, (y, other)) in names.order.iter().enumerate().skip(i + 1) {
@@ -83,7 +97,10 @@ fn reads(a: &Arena, t: Term, known: Known<'_>, read: &mut Read) {
                 reads(a, *original, known, read);
             }
         }
-        Node::Atom(atom) => drop(read.atoms.insert(*atom)),
+        Node::Atom(atom) => {
+            read.divides |= a.host_divisors.contains(&t);
+            read.atoms.insert(*atom);
+        }
         Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| reads(a, *x, known, read)),
         // Whatever its address is, a word of memory has any value.
         Node::Op(Op::Load, args) if args.len() == 1 && a.constant(args[0]).is_none_or(|at| at < WORDS) => {
@@ -91,7 +108,9 @@ fn reads(a: &Arena, t: Term, known: Known<'_>, read: &mut Read) {
         }
         Node::Op(op, args) => {
             let name = args.first().and_then(|t| a.constant(*t)).filter(|_| *op == Op::Load);
-            read.stored |= name.is_some_and(|name| known.1.contains(&name));
+            read.stored.extend(name.filter(|name| known.1.contains(name)));
+            let of_launch = |n: usize| args.get(n).is_some_and(|t| a.constant(*t).is_none());
+            read.divides |= matches!(op, Op::Shl | Op::MulHigh) && of_launch(1);
             args.iter().for_each(|x| reads(a, *x, known, read));
         }
         Node::Table(i, ..) => reads(a, *i, known, read),

@@ -128,6 +128,20 @@ impl Shared<'_> {
         self.assumed.entry(what.into()).or_insert(line);
     }
 
+    /// Notes what terms were simplified by, where it is not known.
+    pub(super) fn assume_of_numbers(&mut self) {
+        let line = self.entry.line;
+        if self.arena.divides_unsigned {
+            self.assume(line, "a number that an unsigned instruction divides is not negative");
+        }
+        if !self.arena.host_divisors.is_empty() {
+            self.assume(line, "arguments that are the factor and the shift of a division belong to its divisor");
+        }
+        if self.arena.compares_unsigned {
+            self.assume(line, "sizes that set trip counts are not negative");
+        }
+    }
+
     /// Notes why a proof of the program is none of the kernel. The first reason counts.
     pub(super) fn leaves_open(&mut self, why: String) {
         self.unproved.get_or_insert(why);

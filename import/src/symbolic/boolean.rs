@@ -243,6 +243,9 @@ impl Arena {
             let t = self.cond(c, a, b);
             return self.plus(t, k);
         }
+        if let Some(t) = self.by_numbers_of_host(c, a, b) {
+            return t;
+        }
         if let Some(t) = self.one_quotient(c, a, b).or_else(|| self.one_extreme(c, a, b)) {
             return t;
         }

@@ -182,6 +182,8 @@ pub struct Arena {
     noted: FxHashMap<Term, Option<Rc<[i64]>>>,
     /// Whether an unsigned division of a number without bounds was taken to be one of a number that is not negative.
     pub divides_unsigned: bool,
+    /// Arguments by which the kernel divides with a factor and a shift that are arguments, too.
+    pub host_divisors: std::collections::BTreeSet<Term>,
     /// Whether a size that an unsigned instruction compares was taken to be not negative.
     pub compares_unsigned: bool,
     /// Addresses that stand for functions whose value is 0 or 1 ([`Op::Load`]).

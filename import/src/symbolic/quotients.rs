@@ -1,6 +1,6 @@
 //! Multiples of a quotient that a mask leaves.
 
-use super::{Arena, Facts, Node, Op, Term};
+use super::{Arena, Atom, Facts, Node, Op, Term};
 
 impl Arena {
     /// `(y / d + rest) / c` as `(y + d rest) / (d c)`: a compiler divides by 148 as a shift by two bits and a division by
@@ -53,6 +53,25 @@ impl Arena {
         Some(self.add(rest, r))
     }
 
+    /// `d == 1 ? x : x * m / 2^(32 + s)`, where `d`, `m` and `s` are arguments: `x / d`. The host computes `m` and `s` for its
+    /// divisor.
+    pub(super) fn by_numbers_of_host(&mut self, c: Term, a: Term, b: Term) -> Option<Term> {
+        let param = |s: &Self, t: Term| matches!(s.node(t), Node::Atom(Atom::Param(..)));
+        let Node::Op(Op::Eq, of) = self.node(c).clone() else { return None };
+        let (-1, parts) = self.parts(of[0]) else { return None };
+        let [(d, 1)] = *parts else { return None };
+        let Node::Op(Op::Div, of) = self.node(b).clone() else { return None };
+        let (Node::Op(Op::MulHigh, product), Node::Op(Op::Shl, shift)) = (self.node(of[0]), self.node(of[1])) else {
+            return None;
+        };
+        let (x, m, s) = (product[0], product[1], shift[1]);
+        if x != a || ![d, m, s].iter().all(|t| param(self, *t)) || self.constant(product[2]) != Some(32) {
+            return None;
+        }
+        self.host_divisors.insert(d);
+        Some(self.div(a, d))
+    }
+
     /// A shift of the high half of a product with a magic number as the quotient that it is, where facts say that the
     /// number is not negative.
     pub fn quotient_under(&mut self, t: Term, facts: &Facts) -> Term {
@@ -90,7 +109,6 @@ impl Arena {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::symbolic::Atom;
 
     #[test]
     fn a_magic_number_divides_where_a_condition_says_that_the_number_is_not_negative() {

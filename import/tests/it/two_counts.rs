@@ -1,7 +1,7 @@
 //! Two warps that count the same tiles in different ways. Each kernel is proved, and a variant with one change is not.
 
 /// The verdict on a kernel of two warps that each meet at a barrier as often as their code says in `%r20`. `%rd1` is an
-/// array, and `%r10`, `%r11` and `%r30` are sizes.
+/// array, and `%r10`, `%r11`, `%r30` and `%r31` are sizes.
 fn verdict(first: &str, second: &str) -> String {
     let loop_of = |label: &str| {
         format!(
@@ -16,9 +16,9 @@ fn verdict(first: &str, second: &str) -> String {
 fn roles(first: &str, second: &str) -> String {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1, \
-         .param .u32 k_param_2, .param .u32 k_param_3)\n.reqntid 64\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<64>;\n\
-         \t.reg .b64 %rd<16>;\n\tld.param.u64 %rd1, [k_param_0];\n\tld.param.u32 %r10, [k_param_1];\n\
-         \tld.param.u32 %r11, [k_param_2];\n\tld.param.u32 %r30, [k_param_3];\n\tmov.u32 %r1, %tid.x;\n\
+         .param .u32 k_param_2, .param .u32 k_param_3, .param .u32 k_param_4)\n.reqntid 64\n{{\n\t.reg .pred %p<16>;\n\t.reg .b32 %r<64>;\n\
+         \t.reg .b64 %rd<16>;\n\t.shared .align 16 .b8 data[64];\n\tld.param.u64 %rd1, [k_param_0];\n\tld.param.u32 %r10, [k_param_1];\n\
+         \tld.param.u32 %r11, [k_param_2];\n\tld.param.u32 %r30, [k_param_3];\n\tld.param.u32 %r31, [k_param_4];\n\tmov.u32 %r1, %tid.x;\n\
          \tmov.u32 %r2, %ctaid.x;\n\tsetp.gt.u32 %p7, %r1, 31;\n\t@%p7 bra $C;\n{first}\tbra.uni $D;\n$C:\n{second}\
          $D:\n\tret;\n}}\n"
     );
@@ -94,4 +94,34 @@ fn a_loop_over_structures_ends_with_the_last_tile() {
                    \tadd.s32 %r12, %r12, 1;\n\tsetp.lt.s32 %p3, %r12, %r20;\n\t@%p3 bra $L;\n";
     assert_eq!(roles(&format!("{plain}{counted}"), &scheduler(1)), "proved\t");
     not_proved(&roles(&format!("{plain}{counted}"), &scheduler(2)));
+}
+
+/// CUTLASS divides by a size that the host passes with a factor and a shift.
+#[test]
+fn the_host_computes_the_numbers_of_a_division() {
+    let plain = "\tdiv.u32 %r20, %r10, %r11;\n";
+    let fast = |d: &str| {
+        format!(
+            "\tmul.hi.u32 %r21, %r10, %r30;\n\tshr.u32 %r22, %r21, %r31;\n\tsetp.eq.s32 %p4, {d}, 1;\n\
+             \tselp.b32 %r20, %r10, %r22, %p4;\n"
+        )
+    };
+    assert_eq!(verdict(plain, &fast("%r11")), "proved\t");
+    // A kernel that passes the size in another place, too, is right where both are one size. No fault is reported.
+    let other = verdict("\tdiv.u32 %r20, %r10, %r11;\n", &fast("%r2"));
+    assert!(!other.starts_with("proved") && !other.starts_with("violated"), "{other}");
+}
+
+/// Both warps read how often they meet from a word that a thread has stored.
+#[test]
+fn what_a_thread_stores_is_one_number_for_all() {
+    let read = "\tld.shared.b32 %r20, [%r40];\n\tbar.sync 0;\n";
+    let store = |value: &str| {
+        format!(
+            "\tmov.b32 %r40, data;\n\tsetp.ne.s32 %p5, %r1, 0;\n\t@%p5 bra $W;\n\tst.shared.b32 [%r40], {value};\n\
+             $W:\n\tbar.sync 0;\n{read}"
+        )
+    };
+    let said = verdict(&store("%r10"), &format!("\tmov.b32 %r40, data;\n\tbar.sync 0;\n{read}"));
+    assert!(!said.starts_with("violated"), "{said}");
 }
