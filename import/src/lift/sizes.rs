@@ -310,8 +310,8 @@ fn settle(
     let up_to_own = |x: i64| own.iter().filter(|b| **b > x).min().map(|b| b - x);
     let rest_of = |n: usize| {
         let others = open.iter().enumerate().filter(|(i, _)| *i != n);
-        let before: i64 = others.filter_map(|(_, o)| Some(o.gap? * o.times)).sum();
-        let (rest, times) = (left - before, open[n].times);
+        let before: Option<i64> = others.map(|(_, o)| Some(o.gap? * o.times)).sum();
+        let (rest, times) = (left - before?, open[n].times);
         let gap = if open.len() == 1 { up_to_own(open[n].first) } else { open[n].gap };
         (rest % times == 0 && fits(rest / times, gap)).then_some((n, rest / times))
     };
