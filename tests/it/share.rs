@@ -58,6 +58,44 @@ const UNEQUAL: [(&str, &str); 14] = [
     ("cluster 2", "for i in cta.id..300 step 120: MMA\n            if cluster.m < 2 or cta.n == 4: MMA"),
 ];
 
+/// A route of many clusters is the route of each: the same copies, with the variables that a walk of the cluster alone
+/// finds.
+#[test]
+fn clusters_that_decide_alike_have_one_route() {
+    use warpline_sim::engine::rules;
+    use warpline_sim::protocol::{Block, Walker};
+
+    let stores = "store acc -> C.at(32 * cta.m, cta.n)";
+    let copies = |body: &str| body.replace("MMA", "load A[cta.m, cta.n] -> a");
+    let more = [
+        "if cta.m < 3 or cta.n == 2: MMA",
+        "let row = min(cta.m, 4), q = (cta.n + 7) / 5\n            if row + q <= 4: MMA",
+    ];
+    let grids = ["grid 12, 5", "grid 12, 5 group 5", "grid 4, 5, 3"];
+    let (machine, mut blocks) = (with_cores("h200", 1), 0);
+    for (cluster, body) in UNEQUAL.iter().copied().chain(more.map(|body| ("", body))) {
+        for grid in grids {
+            let text = kernel(cluster, &format!("{}\n            {stores}", copies(body))).replace("grid 12, 5", grid);
+            let program = program(&text);
+            let mut walker = Walker::new(&program, rules(&machine), 0);
+            let (partition, routes) = walker.routes(Block::whole(&program.grid), true).expect("the control flow ends");
+            blocks += routes.len();
+            for id in 0..program.grid.len() {
+                let at = walker.position(id);
+                assert_eq!(program.grid.id(at[0], at[1], at[2]), id);
+                let (route, own) = (&routes[partition.of(at)], walker.route_of(id).expect("the control flow ends"));
+                assert_eq!((route.length, route.copies.len()), (own.length, own.copies.len()), "{text} {at:?}");
+                for (t, of) in route.copies.iter().zip(&own.copies) {
+                    assert_eq!((t.pc, t.agent, t.progress), (of.pc, of.agent, of.progress), "{text} {at:?}");
+                    assert_eq!(route.vars(t, at), own.vars(of, at), "{text} {at:?}");
+                }
+            }
+            assert!(routes.len() as i64 <= program.grid.len(), "{text}");
+        }
+    }
+    assert!(blocks < 16 * 3 * 60 / 4, "{blocks} routes");
+}
+
 /// With one unit the engine executes every CTA, and nothing is left to count.
 #[test]
 fn what_others_do_is_counted_as_the_engine_would_execute_it() {

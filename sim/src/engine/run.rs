@@ -192,7 +192,7 @@ fn run_unit(
     let rules = Rules { fences: options.fences, ..rules(machine) };
     let uneven = clusters > units && only.is_none() && !prog.hands_out() && World::depends_on_grid(prog);
     let device = options.fidelity == Fidelity::Device && only.is_none();
-    let routes = if uneven || device { Routes::new(prog, rules) } else { None };
+    let routes = if uneven || device { Routes::new(prog, rules, device) } else { None };
     let dealt = routes.as_ref().filter(|_| uneven);
     let dealt = dealt.and_then(|r| dispatch::deal(&r.lengths(), units, seats as i64));
     let (dealt, starts) = dealt.map_or((None, Vec::new()), |d| (Some(d.last), d.starts));

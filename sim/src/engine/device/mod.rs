@@ -16,9 +16,9 @@ mod wave;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ir::Program;
+use crate::ir::{Grid, Program};
 use crate::machine::{Machine, MissingParam};
-use crate::protocol::{Route, Rules, Traffic, Walker, World};
+use crate::protocol::{Block, Partition, Route, Rules, Traffic, Walker, World};
 
 use super::pursuit::Lead;
 use cache::Caches;
@@ -143,23 +143,27 @@ impl Memory {
 
 /// The route of each cluster.
 pub(super) struct Routes {
-    /// In launch order.
+    grid: Grid,
+    /// The clusters of each route.
+    partition: Partition,
     routes: Vec<Route>,
     /// Whether all clusters share the first route, with its variables.
     shared: bool,
 }
 
 impl Routes {
-    /// The routes of all clusters. `None` where the kernel's copies depend on more than its control flow.
-    pub(super) fn new(prog: &Program, rules: Rules) -> Option<Self> {
+    /// The routes of all clusters, with the copies on them if `copies`. `None` where the kernel's copies depend on more
+    /// than its control flow.
+    pub(super) fn new(prog: &Program, rules: Rules, copies: bool) -> Option<Self> {
         let own = World::depends_on_grid(prog);
-        let n = if own { prog.grid.len() } else { 1 };
-        Some(Routes { routes: Walker::new(prog, rules, 0).routes(0..n)?, shared: !own })
+        let block = if own { Block::whole(&prog.grid) } else { Block::one([0; 3]) };
+        let (partition, routes) = Walker::new(prog, rules, 0).routes(block, copies)?;
+        Some(Routes { grid: prog.grid.clone(), partition, routes, shared: !own })
     }
 
     /// The lengths of the routes, by cluster.
     pub(super) fn lengths(&self) -> Vec<u64> {
-        self.routes.iter().flat_map(|r| r.ids.clone().map(|_| r.length)).collect()
+        (0..self.grid.len()).map(|id| self.of(id).length).collect()
     }
 
     /// Whether some clusters have longer routes than others.
@@ -167,9 +171,13 @@ impl Routes {
         self.routes.windows(2).any(|r| r[0].length != r[1].length)
     }
 
-    /// Copies per instruction of the longest route.
+    /// Copies per instruction of the longest route; of several, of the route of the last cluster.
     fn pace(&self) -> f64 {
-        let longest = self.routes.iter().max_by_key(|r| r.length);
+        let last = |r: &Route| {
+            let [m, n, z] = r.block.last();
+            self.grid.id(m, n, z)
+        };
+        let longest = self.routes.iter().max_by_key(|r| (r.length, last(r)));
         longest.map_or(0.0, |r| r.copies.len() as f64 / r.length.max(1) as f64)
     }
 
@@ -179,7 +187,10 @@ impl Routes {
     }
 
     fn of(&self, id: i64) -> &Route {
-        let i = if self.shared { 0 } else { self.routes.partition_point(|r| r.ids.end <= id) };
-        &self.routes[i]
+        if self.routes.len() == 1 {
+            return &self.routes[0];
+        }
+        let (m, n, z) = self.grid.at(id);
+        &self.routes[self.partition.of([m, n, z])]
     }
 }

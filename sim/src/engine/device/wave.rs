@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::ir::Program;
 use crate::machine::Machine;
-use crate::protocol::{GlobalTile, GridDependence, Rules, Walker};
+use crate::protocol::{GlobalTile, GridDependence, Route, Rules, Walker};
 
 use super::super::pursuit::Lead;
 use super::cache::{Bytes, Caches, Level};
@@ -87,10 +87,10 @@ fn ahead(prog: &Program, walker: &mut Walker<'_>, routes: &Routes) -> Vec<u32> {
     // By object: tiles so far, and the last.
     let mut tiles = vec![(0u32, [i64::MIN; 2]); prog.objects.len()];
     let mut slots: FxHashMap<Slot, u32> = FxHashMap::default();
-    let route = routes.of(0);
+    let (route, at) = (routes.of(0), walker.position(0));
     for t in route.copies.iter().filter(|t| !t.store).take(AHEAD) {
-        let Some(from) = walker.footprint(0, t, &route.vars(t, 0)) else { continue };
-        let Some(to) = walker.destination(t, &route.vars(t, 0)) else { continue };
+        let Some(from) = walker.footprint(0, t, &route.vars(t, at)) else { continue };
+        let Some(to) = walker.destination(t, &route.vars(t, at)) else { continue };
         let (n, last) = &mut tiles[from.obj as usize];
         *n += u32::from(std::mem::replace(last, from.at) != from.at);
         let slot = Slot { from: from.obj, obj: to.obj, cta: to.cta, slot: to.slot, pieces: to.pieces };
@@ -189,7 +189,9 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let behind = self.behind(first..end, routes);
         let apart = !behind.is_empty();
         let behind = |id: i64| behind.get((id - first) as usize).copied().unwrap_or(0);
-        let steps = (first..end).map(|id| behind(id) + routes.of(id).copies.len()).max().unwrap_or(0);
+        let routes_by: Vec<&Route> = (first..end).map(|id| routes.of(id)).collect();
+        let route = |id: i64| routes_by[(id - first) as usize];
+        let steps = (first..end).map(|id| behind(id) + route(id).copies.len()).max().unwrap_or(0);
         let mut requests: Vec<TileRequest> = Vec::new();
         let mut unions: [Unions; 4] = Default::default();
         // The first wave starts in step, and stays so until its CTAs store results.
@@ -213,9 +215,10 @@ impl<'p, 'l> Tiles<'p, 'l> {
             l1.step();
             for (group, g) in groups_by.iter().enumerate() {
                 let id = g.own.unwrap_or(g.ids[0]);
-                let route = routes.of(id);
+                let route = route(id);
                 let Some(t) = step.checked_sub(behind(id)).and_then(|step| route.copies.get(step)) else { continue };
-                let Some(tile) = self.walker.tile(id, t, &route.vars(t, id)) else { continue };
+                let vars = route.vars(t, self.walker.position(id));
+                let Some(tile) = self.walker.tile(id, t, &vars) else { continue };
                 let elements = self.walker.by_elements(t);
                 let boxed = self.prog.opaque_globals && elements && self.walker.is_boxed(t);
                 let access = Access { elements, apart: t.store || elements, boxed };
@@ -330,10 +333,10 @@ impl<'p, 'l> Tiles<'p, 'l> {
         if !self.prog.opaque_globals || self.l1.is_infinite() {
             return 0.0;
         }
-        let route = routes.of(id);
+        let (route, at) = (routes.of(id), self.walker.position(id));
         let (mut stored, mut loaded, mut seen) = (0.0, 0.0, FxHashSet::default());
         for t in &route.copies {
-            let Some(tile) = self.walker.tile(id, t, &route.vars(t, id)) else { continue };
+            let Some(tile) = self.walker.tile(id, t, &route.vars(t, at)) else { continue };
             let access = Access { elements: self.walker.by_elements(t), apart: true, boxed: false };
             let Some(request) = self.request(0, &tile, access) else { continue };
             if t.store {
