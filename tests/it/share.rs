@@ -170,3 +170,31 @@ fn a_count_that_takes_too_long_is_given_up() {
     let r = run(&p, &with_cores("a100", 4096), Fidelity::Core);
     assert!(r.scaled && r.flops > 0.0, "{}", r.flops);
 }
+
+/// Clusters whose guards differ by their place repeat those of the same route, once the run is long.
+#[test]
+fn repetitions_of_one_route_are_skipped_in_a_long_run_and_change_nothing() {
+    let text = "
+          grid 8, 12000  warps 4
+          global A: f16[512, 64]   global C: f16[512, 768000]
+          shared a: f16[64, 64]
+          reg r: f16[16, 64]
+          all:
+            for i in 0..(cta.n < 3000 ? 2 : 3):
+              load A[cta.m, 0] -> a
+              barrier
+              lds a.rows(warp, 4) -> r
+              barrier
+            let row = 64 * cta.m
+            if cta.n < 11000: store r -> C[row / 64, cta.n].rows(warp, 4)
+        ";
+    let (program, machine) = (program(text), with_cores("h200", 2));
+    let [short, full] = [true, false].map(|skip_repeats| {
+        let options = RunOptions { skip_repeats, ..RunOptions::default() };
+        let r = warpline_sim::run(&program, &machine, &options).expect("it runs");
+        // How many CTAs were simulated differs.
+        ((r.cycles, r.flops, r.reads_checked, r.outcome, format!("{:?} {:?}", r.roles, r.uses)), r.ctas_simulated)
+    });
+    assert_eq!(short.0, full.0);
+    assert!(short.1 < full.1, "{} of {} CTAs", short.1, full.1);
+}

@@ -14,12 +14,15 @@ mod names;
 mod own;
 mod wave;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use crate::ir::{Grid, Program};
 use crate::machine::{Machine, MissingParam};
 use crate::protocol::{Block, Partition, Route, Rules, Traffic, Walker, World};
 
+use super::dispatch::{Deal, Dealt};
 use super::pursuit::Lead;
 use cache::Caches;
 pub(super) use cache::{Bytes, Level};
@@ -86,6 +89,15 @@ impl Wave {
         self.kept.contains(&(obj, at))
     }
 
+    /// A number that is the same for waves that look the same.
+    fn sign(&self) -> u64 {
+        let mut hash = FxHasher::default();
+        self.peers.to_bits().hash(&mut hash);
+        self.signs.hash(&mut hash);
+        self.shares.iter().for_each(|s| [s.dram.to_bits(), s.looked.to_bits()].hash(&mut hash));
+        hash.finish()
+    }
+
     /// Whether the unit takes the same time in both waves: other tiles, but from the same levels and at the same rates.
     fn looks_like(&self, other: &Wave) -> bool {
         (self.peers, &self.signs, &self.shares) == (other.peers, &other.signs, &other.shares)
@@ -120,8 +132,24 @@ pub(super) struct Launch<'l> {
     pub(super) warm: bool,
 }
 
+/// The memory of the device, if it could be followed.
+#[derive(Clone, Debug)]
+pub(super) enum Followed {
+    /// The copies depend on more than control flow.
+    Not,
+    /// The memory.
+    Through(Memory),
+    /// The launch has more copies than the limit.
+    Limit,
+}
+
 impl Memory {
-    /// Runs the traffic of a launch through the caches. `None` without routes.
+    /// Number of requests that clusters count as at least.
+    pub(super) fn least_requests(clusters: i64) -> u64 {
+        wave::EACH * clusters as u64
+    }
+
+    /// Runs the traffic of a launch through the caches, at most about `most` requests.
     ///
     /// # Errors
     /// The machine does not state the sizes of its caches.
@@ -131,13 +159,14 @@ impl Memory {
         rules: Rules,
         at: Launch<'_>,
         routes: Option<&Routes>,
-    ) -> Result<Option<Self>, MissingParam> {
-        let Some(routes) = routes else { return Ok(None) };
+        most: u64,
+    ) -> Result<Followed, MissingParam> {
+        let Some(routes) = routes else { return Ok(Followed::Not) };
         let mut tiles = Tiles::new(prog, m, rules, Caches::new(m, prog.cluster as i64)?, at, routes);
-        if at.warm {
-            tiles.launch(routes);
+        if at.warm && tiles.launch(routes, most).is_none() {
+            return Ok(Followed::Limit);
         }
-        Ok(Some(tiles.launch(routes)))
+        Ok(tiles.launch(routes, most).map_or(Followed::Limit, Followed::Through))
     }
 }
 
@@ -161,9 +190,21 @@ impl Routes {
         Some(Routes { grid: prog.grid.clone(), partition, routes, shared: !own })
     }
 
-    /// The lengths of the routes, by cluster.
-    pub(super) fn lengths(&self) -> Vec<u64> {
-        (0..self.grid.len()).map(|id| self.of(id).length).collect()
+    /// The clusters of the unit that ends last.
+    pub(super) fn deal(&self, deal: Deal) -> Option<Dealt> {
+        match self.routes.first() {
+            Some(one) if !self.differ() => Some(deal.in_order(one.length)),
+            _ => deal.out(|id| self.of(id).length),
+        }
+    }
+
+    /// The number of a cluster's route.
+    pub(super) fn number(&self, id: i64) -> u32 {
+        if self.routes.len() == 1 {
+            return 0;
+        }
+        let (m, n, z) = self.grid.at(id);
+        self.partition.of([m, n, z]) as u32
     }
 
     /// Whether some clusters have longer routes than others.
@@ -187,10 +228,6 @@ impl Routes {
     }
 
     fn of(&self, id: i64) -> &Route {
-        if self.routes.len() == 1 {
-            return &self.routes[0];
-        }
-        let (m, n, z) = self.grid.at(id);
-        &self.routes[self.partition.of([m, n, z])]
+        &self.routes[self.number(id) as usize]
     }
 }

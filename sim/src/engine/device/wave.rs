@@ -18,6 +18,15 @@ use super::{Launch, Memory, Routes, Shares, Wave};
 /// Copies of a cluster that are looked at to find the depth of its rings.
 const AHEAD: usize = 4096;
 
+/// Waves whose requests tell how many a launch has.
+const SAMPLE: u64 = 16;
+
+/// Requests that each cluster counts as beside its own, for the ways to group it.
+pub(super) const EACH: u64 = 4;
+
+/// Largest number of tiles. Each takes about 100 bytes.
+const TILES: u32 = 1 << 24;
+
 /// A place on the chip that tiles of a matrix are copied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Slot {
@@ -126,6 +135,8 @@ pub(super) struct Tiles<'p, 'l> {
     l1: f64,
     /// The size of the last request, and its parts.
     last: Option<(Size, Parts)>,
+    /// Requests of the launch so far.
+    requests: u64,
 }
 
 impl<'p, 'l> Tiles<'p, 'l> {
@@ -156,24 +167,40 @@ impl<'p, 'l> Tiles<'p, 'l> {
             later: false,
             alone: prog.opaque_globals && 2 * prog.grid.len() <= at.units,
             last: None,
+            requests: 0,
         }
     }
 
-    /// Runs all waves of a launch.
-    pub(super) fn launch(&mut self, routes: &Routes) -> Memory {
+    /// Runs all waves of a launch. `None` if the launch has more requests than `most`, by the first [`SAMPLE`] waves, or
+    /// more than [`TILES`] tiles.
+    pub(super) fn launch(&mut self, routes: &Routes, most: u64) -> Option<Memory> {
         let grid = self.prog.grid.len();
         let resident = (self.at.units * self.at.seats).max(1);
         let mut total = Bytes::default();
         let mut waves: Vec<Wave> = Vec::new();
+        let all = (grid as u64).div_ceil(resident as u64);
+        self.requests = 0;
         for first in (0..grid).step_by(resident as usize) {
             waves.push(self.wave(first, (first + resident).min(grid), routes, &mut total));
+            let done = waves.len() as u64;
+            if done >= SAMPLE && self.requests as u128 * all as u128 > most as u128 * done as u128
+                || self.names.count() > TILES
+            {
+                return None;
+            }
         }
         let mut kinds: Vec<u32> = Vec::new();
-        for w in &waves {
-            let same = kinds.iter().copied().find(|k| waves[*k as usize].looks_like(w));
-            kinds.push(same.unwrap_or(kinds.len() as u32));
+        // The first wave of each kind, by its sign.
+        let mut known: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+        for (i, w) in waves.iter().enumerate() {
+            let firsts = known.entry(w.sign()).or_default();
+            let same = firsts.iter().copied().find(|k| waves[*k as usize].looks_like(w));
+            kinds.push(same.unwrap_or(i as u32));
+            if same.is_none() {
+                firsts.push(i as u32);
+            }
         }
-        Memory { waves, kinds, total, resident }
+        Some(Memory { waves, kinds, total, resident })
     }
 
     /// Runs the clusters from `first` up to `end`, copy by copy, side by side.
@@ -188,6 +215,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let groups = Groups::new(self.prog, first..end, |id| mine.contains(&id), crowds);
         let behind = self.behind(first..end, routes);
         let apart = !behind.is_empty();
+        self.requests += EACH * (end - first) as u64;
         let behind = |id: i64| behind.get((id - first) as usize).copied().unwrap_or(0);
         let routes_by: Vec<&Route> = (first..end).map(|id| routes.of(id)).collect();
         let route = |id: i64| routes_by[(id - first) as usize];
@@ -232,6 +260,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                         requests.push(TileRequest { atomic: true, ..request });
                         continue;
                     }
+                    self.requests += g.ids.len() as u64;
                     for id in &g.ids {
                         self.caches.write(self.home(*id), request.tile, request.bytes, sum);
                     }
@@ -260,6 +289,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 sum.asked += request.bytes as u64 * g.ids.len() as u64;
                 requests.push(request);
             }
+            self.requests += requests.len() as u64;
             requests.sort_unstable_by_key(|r| (r.tile, r.group));
             for same in requests.chunk_by(|x, y| x.tile == y.tile) {
                 let sum = &mut per[same[0].obj as usize];
