@@ -220,7 +220,7 @@ fn run_unit(
     let resident = units * seats as i64;
     let launch = Launch { seats: seats as i64, units, own: &own, starts: &starts, warm: options.warm_l2 };
     let routes = routes.as_ref().filter(|_| device);
-    let (memory, too_large) = match Memory::new(prog, machine, rules, launch, routes, most)? {
+    let (memory, too_large) = match Memory::follow(prog, machine, rules, launch, routes, most)? {
         Followed::Not => (None, too_large),
         Followed::Through(memory) => (Some(memory), false),
         Followed::Limit => (None, true),

@@ -160,7 +160,7 @@ mod tests {
             Block { from: [_, 2, _], len: [_, 2, _] } => Err(Ok(Division::Apart([false, true, true]))),
             b => Ok(b),
         };
-        let (partition, blocks) = Partition::new(whole, result).unwrap();
+        let (partition, blocks) = Partition::new(whole, result).expect("a result for each block");
         assert_eq!(blocks.iter().map(Block::count).sum::<i64>(), whole.count());
         assert_eq!(blocks.len(), 10);
         for (m, n, z) in (0..5).flat_map(|m| (0..4).flat_map(move |n| (0..2).map(move |z| (m, n, z)))) {

@@ -153,7 +153,7 @@ impl Memory {
     ///
     /// # Errors
     /// The machine does not state the sizes of its caches.
-    pub(super) fn new(
+    pub(super) fn follow(
         prog: &Program,
         m: &Machine,
         rules: Rules,
@@ -187,7 +187,7 @@ impl Routes {
         let own = World::depends_on_grid(prog);
         let block = if own { Block::whole(&prog.grid) } else { Block::one([0; 3]) };
         let (partition, routes) = Walker::new(prog, rules, 0).routes(block, copies)?;
-        Some(Routes { grid: prog.grid.clone(), partition, routes, shared: !own })
+        Some(Routes { grid: prog.grid, partition, routes, shared: !own })
     }
 
     /// The clusters of the unit that ends last.
