@@ -26,6 +26,11 @@ pub(crate) fn outcome(simulation: &Simulation, paint: Paint) -> String {
         Outcome::Broken => {
             format!("{} It stopped at a fault after which its state has no meaning (below).", paint.bad("BROKEN."))
         }
+        Outcome::Limit if r.events == 0 => format!(
+            "{} The grid has too many CTAs to follow each copy through the caches of the device; nothing ran. \
+             `--fidelity core` needs no such copies, and `--max-events` raises the limit of 200 million requests.",
+            paint.bad("GAVE UP.")
+        ),
         Outcome::Limit => format!(
             "{} The limit of events was reached after {}; the numbers are those up to there.",
             paint.bad("GAVE UP."),

@@ -196,6 +196,9 @@ pub(super) fn basis(simulation: &Simulation, paint: Paint) -> String {
     if let Some(s) = scaled(r) {
         text += &format!("{}\n", wrap(s, WIDTH, 0));
     }
+    if r.events == 0 {
+        return text;
+    }
     let mut engine = format!("{} handled", of(r.events as i64, "event"));
     if r.ctas_simulated < r.ctas_of_core {
         let others = match r.pace_change {

@@ -97,9 +97,15 @@ pub fn sort_of(key: &str, unit: &str) -> Option<ParameterKind> {
     }
 }
 
-/// A machine with one number changed.
+/// Latency of L2, and the latencies of paths through L2. Those are totals: each has the latency of L2 in it.
+const L2: &str = "memory.l2_latency";
+const THROUGH_L2: [&str; 5] =
+    ["memory.l2_far_latency", "memory.llc_latency", "memory.dram_latency", "memory.dram_far_latency", "tma.latency"];
+
+/// A machine with one number changed. The latency of L2 changes the totals that it is a part of by as many cycles.
 fn changed(m: &Machine, key: &str, sort: ParameterKind, change: Change) -> Machine {
     let mut m = m.clone();
+    let before = m.get(key);
     if let Some(p) = m.params.get_mut(key) {
         p.value = match (sort, change) {
             (ParameterKind::Latency, Change::Free) => 0.0,
@@ -111,6 +117,13 @@ fn changed(m: &Machine, key: &str, sort: ParameterKind, change: Change) -> Machi
             // Half of a counted amount is rounded down.
             (ParameterKind::Capacity, Change::Slower) => (p.value / 2.0).floor(),
         };
+    }
+    if let (L2, Some(before), Some(now)) = (key, before, m.get(key)) {
+        for through in THROUGH_L2 {
+            if let Some(p) = m.params.get_mut(through) {
+                p.value = (p.value + now - before).max(0.0);
+            }
+        }
     }
     m
 }
@@ -186,5 +199,23 @@ mod tests {
         assert_eq!(gains(1), [Some(-0.25), Some(0.125), Some(0.25)]);
         assert_eq!((gains(2), rows[2].cycles[0].clone()), ([None, Some(0.0), Some(0.0)], Err("too few".into())));
         assert!(rows.iter().all(|r| r.matters(400.0)));
+    }
+
+    #[test]
+    fn the_latency_of_l2_is_a_part_of_the_latencies_behind_it() {
+        let mut m = machine();
+        for (key, value) in [("memory.dram_latency", 600.0), ("tma.latency", 80.0)] {
+            m.params.insert(key.into(), Param { value, ..m.params[L2].clone() });
+        }
+        let values = |change| {
+            let m = changed(&m, L2, ParameterKind::Latency, change);
+            [L2, "memory.dram_latency", "tma.latency", "memory.dram_gbps"].map(|key| m.params[key].value)
+        };
+        assert_eq!(values(Change::Slower), [200.0, 700.0, 180.0, 10.0]);
+        assert_eq!(values(Change::Faster), [50.0, 550.0, 30.0, 10.0]);
+        // A stated latency can be smaller than that of a load.
+        assert_eq!(values(Change::Free), [0.0, 500.0, 0.0, 10.0]);
+        let dram = changed(&m, "memory.dram_latency", ParameterKind::Latency, Change::Slower);
+        assert_eq!(dram.params[L2].value, 100.0);
     }
 }

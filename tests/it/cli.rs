@@ -299,6 +299,14 @@ fn a_limit_is_status_3() {
     let said = warpline(&["run", "metal/triple_buffer", "--max-events", "100"]);
     assert_eq!(said.status, Status::GaveUp, "{}", said.err);
     assert!(said.out.contains("GAVE UP"), "{}", said.out);
+    // The caches of the device are not filled for a hundred million CTAs. One core runs them in a moment.
+    let large = ["run", "hopper/tma_wgmma", "--set", "m=1280000", "--set", "n=1280000", "--set", "k=512"];
+    let said = warpline(&large);
+    assert_eq!(said.status, Status::GaveUp, "{}", said.err);
+    assert!(said.out.contains("too many CTAs") && said.out.contains("--fidelity core"), "{}", said.out);
+    let said = warpline(&[large.as_slice(), &["--fidelity", "core"]].concat());
+    assert_eq!(said.status, Status::Holds, "{}", said.err);
+    assert!(said.out.contains("100,000,000 CTAs"), "{}", said.out);
 }
 
 #[test]

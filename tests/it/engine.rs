@@ -63,7 +63,6 @@ fn spans_tile_the_life_of_every_agent() {
     }
 }
 
-/// What must not depend on whether repetitions are skipped.
 /// Whoever waits for others is woken by a span that is not later, and an engine's work is started by one.
 #[test]
 fn the_record_names_who_woke_whom_and_who_started_what() {
@@ -91,6 +90,7 @@ fn the_record_names_who_woke_whom_and_who_started_what() {
     }
 }
 
+/// What must not depend on whether repetitions are skipped.
 fn essence(r: &Report) -> (f64, f64, &Outcome, Vec<Finding>, String) {
     // How often a finding was met, and when first, is of the CTAs that were run.
     let findings = r.findings.iter().map(|f| Finding { times: 0, cycle: 0.0, ..f.clone() }).collect();

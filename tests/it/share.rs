@@ -58,6 +58,44 @@ const UNEQUAL: [(&str, &str); 14] = [
     ("cluster 2", "for i in cta.id..300 step 120: MMA\n            if cluster.m < 2 or cta.n == 4: MMA"),
 ];
 
+/// A route of many clusters is the route of each: the same copies, with the variables that a walk of the cluster alone
+/// finds.
+#[test]
+fn clusters_that_decide_alike_have_one_route() {
+    use warpline_sim::engine::rules;
+    use warpline_sim::protocol::{Block, Walker};
+
+    let stores = "store acc -> C.at(32 * cta.m, cta.n)";
+    let copies = |body: &str| body.replace("MMA", "load A[cta.m, cta.n] -> a");
+    let more = [
+        "if cta.m < 3 or cta.n == 2: MMA",
+        "let row = min(cta.m, 4), q = (cta.n + 7) / 5\n            if row + q <= 4: MMA",
+    ];
+    let grids = ["grid 12, 5", "grid 12, 5 group 5", "grid 4, 5, 3"];
+    let (machine, mut blocks) = (with_cores("h200", 1), 0);
+    for (cluster, body) in UNEQUAL.iter().copied().chain(more.map(|body| ("", body))) {
+        for grid in grids {
+            let text = kernel(cluster, &format!("{}\n            {stores}", copies(body))).replace("grid 12, 5", grid);
+            let program = program(&text);
+            let mut walker = Walker::new(&program, rules(&machine), 0);
+            let (partition, routes) = walker.routes(Block::whole(&program.grid), true).expect("the control flow ends");
+            blocks += routes.len();
+            for id in 0..program.grid.len() {
+                let at = walker.position(id);
+                assert_eq!(program.grid.id(at[0], at[1], at[2]), id);
+                let (route, own) = (&routes[partition.of(at)], walker.route_of(id).expect("the control flow ends"));
+                assert_eq!((route.length, route.copies.len()), (own.length, own.copies.len()), "{text} {at:?}");
+                for (t, of) in route.copies.iter().zip(&own.copies) {
+                    assert_eq!((t.pc, t.agent, t.progress), (of.pc, of.agent, of.progress), "{text} {at:?}");
+                    assert_eq!(route.vars(t, at), own.vars(of, at), "{text} {at:?}");
+                }
+            }
+            assert!(routes.len() as i64 <= program.grid.len(), "{text}");
+        }
+    }
+    assert!(blocks < 16 * 3 * 60 / 4, "{blocks} routes");
+}
+
 /// With one unit the engine executes every CTA, and nothing is left to count.
 #[test]
 fn what_others_do_is_counted_as_the_engine_would_execute_it() {
@@ -131,4 +169,32 @@ fn a_count_that_takes_too_long_is_given_up() {
     let p = program(&kernel("", &body).replace("grid 12, 5", "grid 4096, 16"));
     let r = run(&p, &with_cores("a100", 4096), Fidelity::Core);
     assert!(r.scaled && r.flops > 0.0, "{}", r.flops);
+}
+
+/// Clusters whose guards differ by their place repeat those of the same route, once the run is long.
+#[test]
+fn repetitions_of_one_route_are_skipped_in_a_long_run_and_change_nothing() {
+    let text = "
+          grid 8, 12000  warps 4
+          global A: f16[512, 64]   global C: f16[512, 768000]
+          shared a: f16[64, 64]
+          reg r: f16[16, 64]
+          all:
+            for i in 0..(cta.n < 3000 ? 2 : 3):
+              load A[cta.m, 0] -> a
+              barrier
+              lds a.rows(warp, 4) -> r
+              barrier
+            let row = 64 * cta.m
+            if cta.n < 11000: store r -> C[row / 64, cta.n].rows(warp, 4)
+        ";
+    let (program, machine) = (program(text), with_cores("h200", 2));
+    let [short, full] = [true, false].map(|skip_repeats| {
+        let options = RunOptions { skip_repeats, ..RunOptions::default() };
+        let r = warpline_sim::run(&program, &machine, &options).expect("it runs");
+        // How many CTAs were simulated differs.
+        ((r.cycles, r.flops, r.reads_checked, r.outcome, format!("{:?} {:?}", r.roles, r.uses)), r.ctas_simulated)
+    });
+    assert_eq!(short.0, full.0);
+    assert!(short.1 < full.1, "{} of {} CTAs", short.1, full.1);
 }

@@ -73,6 +73,17 @@ fn what_bounds_a_kernel_gains_most() {
 }
 
 #[test]
+fn a_slower_l2_slows_copies_down() {
+    for scenario in ["hopper/tma_warp_specialized", "hopper/cp_async_wgmma"] {
+        let table = json(&["whatif", scenario, "--set", "stages=2", "--json"]);
+        let rows = table["rows"].as_array().unwrap();
+        let l2 = rows.iter().find(|r| r["key"] == "memory.l2_latency").unwrap();
+        let gain = |change: &str| l2[change]["gain"].as_f64().unwrap();
+        assert!(gain("slower") < -0.001 && gain("faster") > 0.0005 && gain("free") > 0.0005, "{scenario}: {l2:#}");
+    }
+}
+
+#[test]
 fn pictures_and_refusals() {
     let dir = TempDir::new();
     let path = dir.file("w.png");

@@ -273,8 +273,9 @@ fn walk(prog: &Program, rules: Rules) -> Walked {
         let Some(route) = walker.route_of(id) else {
             return Walked::Not("its coordinates depend on values from memory".into());
         };
+        let at = walker.position(id);
         for t in route.copies.iter().filter(|t| t.store) {
-            let Some(footprint) = walker.footprint(id, t, &route.vars(t, id)) else { continue };
+            let Some(footprint) = walker.footprint(id, t, &route.vars(t, at)) else { continue };
             if walker.by_elements(t) {
                 return Walked::Not("its coordinates count elements and have no simple form".into());
             }

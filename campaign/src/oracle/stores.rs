@@ -23,8 +23,9 @@ pub(super) fn stored_twice(prog: &Program, rules: Rules) -> Option<(i64, String)
     let mut walker = Walker::new(prog, rules, 0);
     for cluster in 0..prog.grid.len() {
         let route = walker.route_of(cluster)?;
+        let at = walker.position(cluster);
         for copy in route.copies.iter().filter(|copy| copy.store) {
-            let f = walker.footprint(cluster, copy, &route.vars(copy, cluster))?;
+            let f = walker.footprint(cluster, copy, &route.vars(copy, at))?;
             if walker.by_elements(copy) {
                 return None;
             }

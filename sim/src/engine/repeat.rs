@@ -5,9 +5,15 @@
 //! the ledger gains as many whole periods as fit, without running them. Nothing is approximated, because the comparison
 //! covers the whole state.
 //!
+//! Clusters whose control flow depends on their place repeat each other if they have one route, and if their operations
+//! use the place for coordinates of tiles alone. Then the state has the route of each cluster. A short run of such a
+//! kernel simulates every cluster.
+//!
 //! Where the state does not recur, the CTAs of a core drift against each other. Still, each wave takes almost the same time
 //! as the one before. After [`LONG`] events, the rest of such a run is taken to go on at the pace of its last
 //! wave. This is an approximation, and the report says so.
+
+use crate::ir::{Env, Expr, ExprUse, Instr, Program, each};
 
 use super::run::Engine;
 
@@ -15,6 +21,8 @@ use super::run::Engine;
 const KEEP: usize = 48;
 /// Events after which a run is long.
 const LONG: u64 = 1_000_000;
+/// Events after which the routes of clusters are compared. Charts and reports of shorter runs show every cluster.
+const LONG_OF_ROUTES: u64 = 4_000_000;
 /// Waves that a run needs before its pace counts: the CTAs of the first wave start together.
 const WAVES: u32 = 3;
 /// Largest relative difference of the times of two waves that are at one pace.
@@ -32,35 +40,67 @@ struct LaunchState {
     reads: (u64, u64),
 }
 
+/// The clusters that may repeat each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Among {
+    /// None, or no more.
+    Off,
+    /// All clusters: their control flow is the same.
+    All,
+    /// Those of one route.
+    Routes,
+}
+
 /// The kept states of earlier launches.
 pub(super) struct Repeats {
-    on: bool,
+    among: Among,
     seen: Vec<LaunchState>,
 }
 
 impl Repeats {
-    /// A detector that is active if `on`.
-    pub(super) fn new(on: bool) -> Self {
-        Repeats { on, seen: Vec::new() }
+    /// No search for repetitions.
+    pub(super) fn off() -> Self {
+        Repeats { among: Among::Off, seen: Vec::new() }
+    }
+
+    /// A search among clusters whose control flow is the same.
+    pub(super) fn of_equal() -> Self {
+        Repeats { among: Among::All, ..Repeats::off() }
+    }
+
+    /// A search among clusters of equal routes, in a long run.
+    pub(super) fn of_routes() -> Self {
+        Repeats { among: Among::Routes, ..Repeats::off() }
+    }
+
+    /// Whether the route of each cluster matters.
+    pub(super) fn by_routes(&self) -> bool {
+        self.among == Among::Routes
     }
 
     /// Compares states when a seat is free, before its next cluster is launched.
     pub(super) fn look(&mut self, e: &mut Engine<'_>, now: u64) {
         // A record shows each launch until it is full.
         let recorded = e.recorder.as_ref().is_some_and(|r| !r.is_full());
-        if !self.on || recorded || e.todo.len() < 2 * e.seats.len() || e.launched == 0 {
+        let early = e.launched == 0 || self.by_routes() && e.events < LONG_OF_ROUTES;
+        if self.among == Among::Off || recorded || e.todo.len() < 2 * e.seats.len() || early {
             return;
         }
         let state = e.state(now);
         if let Some(old) = self.seen.iter().find(|s| s.state == state) {
-            self.on = !skip(e, old, now);
+            if skip(e, old, now) {
+                // Behind clusters of another route, the state may recur once more.
+                self.seen.clear();
+                self.among = if self.by_routes() { Among::Routes } else { Among::Off };
+            }
             return;
         }
-        if let Some((old, change)) = self.steady(e, now)
+        if !self.by_routes()
+            && let Some((old, change)) = self.steady(e, now)
             && skip(e, old, now)
         {
             e.pace_change = Some(change);
-            self.on = false;
+            self.among = Among::Off;
             return;
         }
         if self.seen.len() == KEEP {
@@ -93,6 +133,32 @@ impl Repeats {
         let change = (last - before).abs() / before;
         (change <= STEADY).then_some((one, change))
     }
+}
+
+/// Whether operations use the place of the CTA, and variables that depend on the place, for coordinates of tiles alone.
+pub(super) fn place_is_for_tiles(prog: &Program) -> bool {
+    let mut placed = vec![false; prog.vars.len()];
+    let depends = |e: &Expr, placed: &[bool]| {
+        e.any(|x| match x {
+            Expr::Var(v) => placed[*v as usize],
+            Expr::Env(env) => !matches!(env, Env::Warp | Env::CtaRank | Env::TapeIndex),
+            Expr::Tape(..) => true,
+            _ => false,
+        })
+    };
+    loop {
+        let new = prog.code.iter().find_map(|i| match i {
+            Instr::Set(v, e) if !placed[*v as usize] && depends(e, &placed) => Some(*v),
+            _ => None,
+        });
+        let Some(v) = new else { break };
+        placed[v as usize] = true;
+    }
+    let mut tiles = true;
+    for i in prog.code.iter().filter(|i| matches!(i, Instr::Op { .. })) {
+        each(prog, i, &mut |what, e| tiles &= matches!(what, ExprUse::Tile(..)) || !depends(e, &placed));
+    }
+    tiles
 }
 
 /// Skips as many whole periods from an old state to the present one as fit, and returns whether any did.

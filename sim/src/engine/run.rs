@@ -12,14 +12,14 @@ use crate::timeline::{SpanKind, Stall};
 use super::cache::misses;
 use super::costs::Costs;
 use super::cycle::Cycle;
-use super::device::{Launch, Memory, Routes};
-use super::dispatch;
+use super::device::{Followed, Launch, Memory, Routes};
+use super::dispatch::Deal;
 use super::ledger::Ledger;
 use super::movement::Parts;
 use super::occupancy::{not_empty, occupancy};
 use super::queue::{EventKind, Queue};
 use super::record::Recorder;
-use super::repeat::Repeats;
+use super::repeat::{self, Repeats};
 use super::server::Core;
 use super::support::{rules, supported};
 use super::timing::Timing;
@@ -72,6 +72,8 @@ pub(super) struct Seat<'p> {
     pub(super) tiles: u32,
     /// Wave of the launch that the cluster belongs to; 0 at core fidelity.
     pub(super) wave: u32,
+    /// The number of the cluster's route; 0 where the routes do not matter.
+    pub(super) route: u32,
     /// Number of the cluster in this run.
     pub(super) number: u32,
     /// For each flight, the span that shows it, and whether the flight fills registers from global memory.
@@ -100,6 +102,8 @@ pub(super) struct Engine<'p> {
     pub(super) reads: (u64, u64),
     /// Launch indices of the clusters that this unit runs, last first.
     pub(super) todo: Vec<i64>,
+    /// The numbers of the routes of all clusters that this unit runs, first to last; empty where the routes do not matter.
+    pub(super) routes: Vec<u32>,
     pub(super) more_tiles: Vec<i64>,
     pub(super) launched: u32,
     pub(super) retired: u32,
@@ -192,20 +196,35 @@ fn run_unit(
     let rules = Rules { fences: options.fences, ..rules(machine) };
     let uneven = clusters > units && only.is_none() && !prog.hands_out() && World::depends_on_grid(prog);
     let device = options.fidelity == Fidelity::Device && only.is_none();
-    let routes = if uneven || device { Routes::new(prog, rules) } else { None };
-    let dealt = routes.as_ref().filter(|_| uneven);
-    let dealt = dealt.and_then(|r| dispatch::deal(&r.lengths(), units, seats as i64));
+    let most = options.max_events.max(RunOptions::default().max_events);
+    // A grid that is too large for its caches needs no routes.
+    let too_large = device && !prog.hands_out() && Memory::least_requests(clusters) > most;
+    let routes = if (uneven || device) && !too_large { Routes::new(prog, rules, device) } else { None };
+    let deal = Deal { clusters, units, seats: seats as i64, starts: device };
+    let dealt = routes.as_ref().filter(|_| uneven).and_then(|r| r.deal(deal));
     let (dealt, starts) = dealt.map_or((None, Vec::new()), |d| (Some(d.last), d.starts));
     let in_turn = || (0..share).map(|i| unit + i * units).filter(|id| *id < clusters).collect();
     let mut list: Vec<i64> = dealt.unwrap_or_else(in_turn);
     let more_tiles = if prog.hands_out() && list.len() > seats { list.split_off(seats) } else { Vec::new() };
+    let repeats = match World::depends_on_grid(prog) {
+        _ if only.is_some() || !options.skip_repeats => Repeats::off(),
+        false => Repeats::of_equal(),
+        true if uneven && !device && routes.is_some() && repeat::place_is_for_tiles(prog) => Repeats::of_routes(),
+        true => Repeats::off(),
+    };
+    let numbers = routes.as_ref().filter(|_| repeats.by_routes());
+    let numbers = numbers.map_or(Vec::new(), |r| list.iter().map(|id| r.number(*id)).collect());
     let own: FxHashSet<i64> = list.iter().copied().collect();
     list.reverse();
     let (list, more_tiles) = only.map_or((list, more_tiles), |cluster| (vec![cluster], Vec::new()));
     let resident = units * seats as i64;
     let launch = Launch { seats: seats as i64, units, own: &own, starts: &starts, warm: options.warm_l2 };
     let routes = routes.as_ref().filter(|_| device);
-    let memory = Memory::new(prog, machine, rules, launch, routes)?;
+    let (memory, too_large) = match Memory::follow(prog, machine, rules, launch, routes, most)? {
+        Followed::Not => (None, too_large),
+        Followed::Through(memory) => (Some(memory), false),
+        Followed::Limit => (None, true),
+    };
     let misses = if options.warm_l2 { vec![0.0; prog.objects.len()] } else { misses(prog, resident) };
     let schedulers = costs.schedulers.max(1);
     let agents = crate::protocol::agents(prog).len();
@@ -220,6 +239,7 @@ fn run_unit(
         recorder: options.timeline.map(|n| Recorder::new(prog, n)),
         findings: Vec::new(),
         reads: (0, 0),
+        routes: numbers,
         todo: list,
         more_tiles,
         launched: 0,
@@ -239,8 +259,7 @@ fn run_unit(
         engine.seats.push(Seat::empty());
         engine.queue.push(0, EventKind::Seat { seat });
     }
-    let mut repeats = Repeats::new(only.is_none() && options.skip_repeats && !World::depends_on_grid(prog));
-    let outcome = engine.go(options.max_events, &mut repeats);
+    let outcome = if too_large { Outcome::Limit } else { engine.go(options.max_events, repeats) };
     engine.close();
     *mix = engine.queue.take_record();
     if let Some(misfit) = engine.turns.as_mut().and_then(|t| t.misfit.take()) {
@@ -259,6 +278,7 @@ impl<'p> Seat<'p> {
             drawn: Vec::new(),
             tiles: 0,
             wave: 0,
+            route: 0,
             number: 0,
             flights: Vec::new(),
             phases: Vec::new(),
@@ -283,7 +303,7 @@ impl<'p> Seat<'p> {
 }
 
 impl<'p> Engine<'p> {
-    fn go(&mut self, max_events: u64, repeats: &mut Repeats) -> Outcome {
+    fn go(&mut self, max_events: u64, mut repeats: Repeats) -> Outcome {
         let mut cycle = Cycle::of(self.prog);
         while let Some((now, what)) = self.queue.pop() {
             self.events += 1;
@@ -325,6 +345,7 @@ impl<'p> Engine<'p> {
 
     fn launch(&mut self, s: usize, now: u64) {
         let Some(id) = self.todo.pop() else { return };
+        let route = self.routes.len().checked_sub(self.todo.len() + 1).map_or(0, |i| self.routes[i]);
         let world = match self.turns {
             // Schedules are found on one cluster alone.
             Some(_) => World::alone(self.prog, self.rules, id),
@@ -352,7 +373,7 @@ impl<'p> Engine<'p> {
         let seat = &mut self.seats[s];
         seat.tiles = world.tiles_left() as u32;
         seat.wave = self.timing.memory.as_ref().map_or(0, |m| (id / m.resident) as u32);
-        seat.number = self.launched;
+        (seat.route, seat.number) = (route, self.launched);
         self.launched += 1;
         // The launch waited for the end of the seat's previous cluster.
         seat.runs = vec![AgentRun { upto: now, waker: seat.freed, ..AgentRun::default() }; n];

@@ -15,15 +15,21 @@ impl Engine<'_> {
         self.timing.memory.as_ref().map_or(0, |m| m.kinds[wave as usize] as u64)
     }
 
-    /// How many times the next `step` clusters can repeat the last ones: limited by the remaining clusters and by waves
-    /// that look different.
+    /// How many times the next `step` clusters can repeat the last ones: limited by the remaining clusters, by waves that
+    /// look different, and by clusters of other routes.
     pub(super) fn alike(&self, step: usize) -> usize {
-        let (step, left) = (step.max(1) as i64, self.todo.len() as i64);
-        let (Some(m), Some(next)) = (&self.timing.memory, self.todo.last()) else { return (left / step) as usize };
-        let units = m.resident / self.seats.len() as i64;
-        let kind = |i: i64| m.kinds.get(((next + i * units) / m.resident) as usize);
-        let same = (0..left).take_while(|i| kind(*i) == kind(i - step)).count();
-        same / step as usize
+        let (step, left) = (step.max(1), self.todo.len());
+        let next = self.routes.len().saturating_sub(left);
+        let waves = self.timing.memory.as_ref().zip(self.todo.last()).map(|(m, next)| {
+            let units = m.resident / self.seats.len() as i64;
+            move |i: usize, back: usize| m.kinds.get(((next + (i as i64 - back as i64) * units) / m.resident) as usize)
+        });
+        let same = |i: &usize| {
+            let routes =
+                self.routes.is_empty() || next + i >= step && self.routes[next + i] == self.routes[next + i - step];
+            routes && waves.as_ref().is_none_or(|kind| kind(*i, 0) == kind(*i, step))
+        };
+        (0..left).take_while(same).count() / step
     }
 
     /// The whole state relative to `now`, without the parts that no step depends on (tile coordinates, happens-before).
@@ -53,7 +59,7 @@ impl Engine<'_> {
                 out.push(u64::MAX);
                 continue;
             }
-            out.push(self.kind(seat.wave));
+            out.extend([self.kind(seat.wave), u64::from(seat.route)]);
             out.extend(seat.met.map_or([0, 0], |(t, _)| [1, now.wrapping_sub(t)]));
             for (r, landed) in seat.runs.iter().zip(&seat.landed) {
                 out.extend([

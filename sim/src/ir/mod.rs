@@ -344,6 +344,14 @@ impl Grid {
         let inside = id % width;
         (first + inside % rows, inside / rows, z)
     }
+
+    /// The launch index of coordinates, which [`Self::at`] gives back.
+    pub fn id(&self, m: i64, n: i64, z: i64) -> i64 {
+        let g = if self.group == 0 { self.m } else { self.group };
+        let first = m / g * g;
+        let rows = g.min(self.m - first);
+        z * self.m * self.n + first * self.n + n * rows + (m - first)
+    }
 }
 
 /// Who makes an operation wait until its registers are filled.

@@ -45,6 +45,7 @@ macro_rules! clone_by_field {
 
 mod agents;
 mod atomic_order;
+mod blocks;
 mod cell;
 mod counters;
 mod coverage;
@@ -91,6 +92,7 @@ mod who;
 mod world;
 
 pub use agents::agents_of as agents;
+pub use blocks::{Block, Partition, Position};
 pub use cell::{Axis, Cell};
 pub use coverage::PartialSum;
 pub use eval::decisions_at_launch;

@@ -5,13 +5,12 @@
 //! whole grid is known without a run. A kernel whose variables come from other agents (mailboxes, tiles that `clc`
 //! hands out) has no such list.
 
-use std::ops::Range;
-
 use smallvec::SmallVec;
 
 use crate::ir::{Binary, Env, Executors, Expr, Instr, MoveKind, Op, Place, Program, VarId, Writes, apply};
 use crate::timeline::Lanes;
 
+use super::blocks::{AXES, Block, Partition, Position};
 use super::footprint::{Footprint, size};
 use super::linear::{Linear, Numbers, Obstacle};
 use super::op::global_place;
@@ -38,27 +37,30 @@ pub struct Traffic {
 #[derive(Clone, Debug)]
 pub struct Route {
     /// The clusters of this route.
-    pub ids: Range<i64>,
-    /// Every copy, by progress, then agent.
+    pub block: Block,
+    /// Every copy, by progress, then agent. Empty where copies were not asked for.
     pub copies: Vec<Traffic>,
     /// Instructions of the longest agent.
     pub length: u64,
     /// The variables of the agents at their copies in the first cluster, copy after copy.
     vars: Vec<i64>,
-    /// Their growth from cluster to cluster; empty for one cluster.
-    by: Vec<i64>,
+    /// Their growth along each axis; empty where none grows.
+    by: [Vec<i64>; AXES],
     /// Number of variables of an agent.
     frame: usize,
 }
 
 impl Route {
-    /// The variables of the agent that issues a copy of this route, in cluster `id`.
-    pub fn vars(&self, t: &Traffic, id: i64) -> SmallVec<[i64; 8]> {
-        let vars = &self.vars[t.vars..t.vars + self.frame];
-        match self.by.get(t.vars..t.vars + self.frame) {
-            None => SmallVec::from_slice(vars),
-            Some(by) => vars.iter().zip(by).map(|(v, by)| v + by * (id - self.ids.start)).collect(),
+    /// The variables of the agent that issues a copy of this route, in the cluster at a position.
+    pub fn vars(&self, t: &Traffic, at: Position) -> SmallVec<[i64; 8]> {
+        let of = t.vars..t.vars + self.frame;
+        let mut vars = SmallVec::from_slice(&self.vars[of.clone()]);
+        for ((by, at), from) in self.by.iter().zip(at).zip(self.block.from) {
+            if let Some(by) = by.get(of.clone()).filter(|_| at > from) {
+                vars.iter_mut().zip(by).for_each(|(v, by)| *v += by * (at - from));
+            }
         }
+        vars
     }
 }
 
@@ -176,46 +178,47 @@ impl<'p> Walker<'p> {
     /// The route of a cluster. `None` where the copies depend on more than control flow, or where the control flow has
     /// no end.
     pub fn route_of(&mut self, id: i64) -> Option<Route> {
-        self.common_route(id..id + 1).ok()
+        self.common_route(Block::one(self.position(id)), true).ok()
     }
 
-    /// The routes of these clusters, in launch order. Clusters in a row have one route where they decide alike. `None`
-    /// as for [`Self::route_of`].
-    pub fn routes(&mut self, ids: Range<i64>) -> Option<Vec<Route>> {
-        let (mut list, mut todo) = (Vec::new(), vec![ids]);
-        while let Some(ids) = todo.pop() {
-            match self.common_route(ids.clone()) {
-                Ok(route) => list.push(route),
-                Err(Obstacle::NoRoute) => return None,
-                Err(Obstacle::Split(at)) => todo.extend([at..ids.end, ids.start..at]),
-                Err(Obstacle::Apart) => todo.extend(ids.rev().map(|id| id..id + 1)),
-            }
-        }
-        Some(list)
+    /// The routes of all clusters of a block, with the copies on them if `copies`. Clusters that decide alike have one
+    /// route. `None` as for [`Self::route_of`].
+    pub fn routes(&self, block: Block, copies: bool) -> Option<(Partition, Vec<Route>)> {
+        let route = |block: Block| {
+            self.common_route(block, copies).map_err(|obstacle| match obstacle {
+                Obstacle::NoRoute => Err(()),
+                Obstacle::Divide(division) => Ok(division),
+            })
+        };
+        Partition::new(block, route).ok()
     }
 
-    fn common_route(&self, ids: Range<i64>) -> Result<Route, Obstacle> {
+    fn common_route(&self, block: Block, copies: bool) -> Result<Route, Obstacle> {
         let frame = self.world.agents.vars(0).len();
-        let mut list = Route { ids, copies: Vec::new(), length: 0, vars: Vec::new(), by: Vec::new(), frame };
+        let mut list = Route { block, copies: Vec::new(), length: 0, vars: Vec::new(), by: Default::default(), frame };
         for class in classes(&self.world) {
             let first = list.copies.len();
-            let steps = self.walk(&class, &mut list)?;
+            let steps = self.walk(&class, &mut list, copies)?;
             list.length = list.length.max(steps);
             for t in &mut list.copies[first..] {
                 t.progress = (t.progress as u64 * 65536 / steps.max(1)) as u32;
             }
         }
         list.copies.sort_by_key(|t| (t.progress, t.agent));
+        for by in list.by.iter_mut().filter(|by| by.iter().all(|by| *by == 0)) {
+            *by = Vec::new();
+        }
         Ok(list)
     }
 
     /// Walks once for agents with equal control flow. Returns the instructions of each.
-    fn walk(&self, class: &[AgentId], list: &mut Route) -> Result<u64, Obstacle> {
+    fn walk(&self, class: &[AgentId], list: &mut Route, copies: bool) -> Result<u64, Obstacle> {
         let w = &self.world;
         let a = *class.first().ok_or(Obstacle::NoRoute)?;
-        let (mut pc, single) = (w.agents[a].pc, list.ids.end - list.ids.start == 1);
-        let mut now = Numbers::new(list.ids.clone(), list.frame);
-        let at = self.coords_of(list.ids.start);
+        let (mut pc, single) = (w.agents[a].pc, list.block.is_one());
+        let mut now = Numbers::new(list.block, list.frame);
+        let [m, n, z] = list.block.from;
+        let at = Coords { id: w.prog.grid.id(m, n, z), m, n, z };
         let number = |now: &Numbers, e: &Expr| now.of(w.prog, e, &w.values(a, at, &now.vars));
         for n in 0..LIMIT {
             pc = match self.way[pc as usize] {
@@ -226,18 +229,22 @@ impl<'p> Walker<'p> {
                     pc + 1
                 }
                 Way::Set { to, op, var, by } => {
-                    let x = now.binary(op, now.var(var), Linear { v: by, by: 0 })?;
+                    let x = now.binary(op, now.var(var), Linear::same(by))?;
                     now.set(to, x);
                     pc + 1
                 }
                 Way::Unless { op, var, by, to } => {
-                    let x = now.binary(op, now.var(var), Linear { v: by, by: 0 })?;
+                    let x = now.binary(op, now.var(var), Linear::same(by))?;
                     if now.truth(x)? { pc + 1 } else { to }
                 }
                 Way::Other => match &w.prog.code[pc as usize] {
                     Instr::End => return Ok(n + 1),
                     Instr::Op { op, .. } => {
                         let (_, store) = global_place(w.prog, op).ok_or(Obstacle::NoRoute)?;
+                        if !copies {
+                            pc += 1;
+                            continue;
+                        }
                         let vars = list.vars.len();
                         let first = list.copies.len();
                         for agent in class.iter().copied().filter(|b| first_to_move(w, *b, pc, op)) {
@@ -245,7 +252,9 @@ impl<'p> Walker<'p> {
                         }
                         if list.copies.len() > first {
                             list.vars.extend_from_slice(&now.vars);
-                            list.by.extend_from_slice(if single { &[] } else { &now.by });
+                            for (i, by) in list.by.iter_mut().enumerate().filter(|(i, _)| list.block.len[*i] > 1) {
+                                by.extend(now.by.iter().map(|by| by[i]));
+                            }
                         }
                         pc + 1
                     }
@@ -263,7 +272,7 @@ impl<'p> Walker<'p> {
                         }
                     }
                     Instr::Only(Executors::Cta(e), to) => {
-                        let own = Linear { v: w.spec.info[a as usize].cta as i64, by: 0 };
+                        let own = Linear::same(w.spec.info[a as usize].cta as i64);
                         let x = now.binary(Binary::Eq, number(&now, e)?, own)?;
                         if now.truth(x)? { pc + 1 } else { *to }
                     }
@@ -275,6 +284,12 @@ impl<'p> Walker<'p> {
             };
         }
         Err(Obstacle::NoRoute)
+    }
+
+    /// Coordinates of a cluster, by axis.
+    pub fn position(&self, id: i64) -> Position {
+        let Coords { m, n, z, .. } = self.coords_of(id);
+        [m, n, z]
     }
 
     fn coords_of(&self, id: i64) -> Coords {

@@ -14,12 +14,15 @@ mod names;
 mod own;
 mod wave;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::{Hash, Hasher};
 
-use crate::ir::Program;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+
+use crate::ir::{Grid, Program};
 use crate::machine::{Machine, MissingParam};
-use crate::protocol::{Route, Rules, Traffic, Walker, World};
+use crate::protocol::{Block, Partition, Route, Rules, Traffic, Walker, World};
 
+use super::dispatch::{Deal, Dealt};
 use super::pursuit::Lead;
 use cache::Caches;
 pub(super) use cache::{Bytes, Level};
@@ -86,6 +89,15 @@ impl Wave {
         self.kept.contains(&(obj, at))
     }
 
+    /// A number that is the same for waves that look the same.
+    fn sign(&self) -> u64 {
+        let mut hash = FxHasher::default();
+        self.peers.to_bits().hash(&mut hash);
+        self.signs.hash(&mut hash);
+        self.shares.iter().for_each(|s| [s.dram.to_bits(), s.looked.to_bits()].hash(&mut hash));
+        hash.finish()
+    }
+
     /// Whether the unit takes the same time in both waves: other tiles, but from the same levels and at the same rates.
     fn looks_like(&self, other: &Wave) -> bool {
         (self.peers, &self.signs, &self.shares) == (other.peers, &other.signs, &other.shares)
@@ -120,46 +132,79 @@ pub(super) struct Launch<'l> {
     pub(super) warm: bool,
 }
 
+/// The memory of the device, if it could be followed.
+#[derive(Clone, Debug)]
+pub(super) enum Followed {
+    /// The copies depend on more than control flow.
+    Not,
+    /// The memory.
+    Through(Memory),
+    /// The launch has more copies than the limit.
+    Limit,
+}
+
 impl Memory {
-    /// Runs the traffic of a launch through the caches. `None` without routes.
+    /// Number of requests that clusters count as at least.
+    pub(super) fn least_requests(clusters: i64) -> u64 {
+        wave::EACH * clusters as u64
+    }
+
+    /// Runs the traffic of a launch through the caches, at most about `most` requests.
     ///
     /// # Errors
     /// The machine does not state the sizes of its caches.
-    pub(super) fn new(
+    pub(super) fn follow(
         prog: &Program,
         m: &Machine,
         rules: Rules,
         at: Launch<'_>,
         routes: Option<&Routes>,
-    ) -> Result<Option<Self>, MissingParam> {
-        let Some(routes) = routes else { return Ok(None) };
+        most: u64,
+    ) -> Result<Followed, MissingParam> {
+        let Some(routes) = routes else { return Ok(Followed::Not) };
         let mut tiles = Tiles::new(prog, m, rules, Caches::new(m, prog.cluster as i64)?, at, routes);
-        if at.warm {
-            tiles.launch(routes);
+        if at.warm && tiles.launch(routes, most).is_none() {
+            return Ok(Followed::Limit);
         }
-        Ok(Some(tiles.launch(routes)))
+        Ok(tiles.launch(routes, most).map_or(Followed::Limit, Followed::Through))
     }
 }
 
 /// The route of each cluster.
 pub(super) struct Routes {
-    /// In launch order.
+    grid: Grid,
+    /// The clusters of each route.
+    partition: Partition,
     routes: Vec<Route>,
     /// Whether all clusters share the first route, with its variables.
     shared: bool,
 }
 
 impl Routes {
-    /// The routes of all clusters. `None` where the kernel's copies depend on more than its control flow.
-    pub(super) fn new(prog: &Program, rules: Rules) -> Option<Self> {
+    /// The routes of all clusters, with the copies on them if `copies`. `None` where the kernel's copies depend on more
+    /// than its control flow.
+    pub(super) fn new(prog: &Program, rules: Rules, copies: bool) -> Option<Self> {
         let own = World::depends_on_grid(prog);
-        let n = if own { prog.grid.len() } else { 1 };
-        Some(Routes { routes: Walker::new(prog, rules, 0).routes(0..n)?, shared: !own })
+        let block = if own { Block::whole(&prog.grid) } else { Block::one([0; 3]) };
+        let (partition, routes) = Walker::new(prog, rules, 0).routes(block, copies)?;
+        Some(Routes { grid: prog.grid, partition, routes, shared: !own })
     }
 
-    /// The lengths of the routes, by cluster.
-    pub(super) fn lengths(&self) -> Vec<u64> {
-        self.routes.iter().flat_map(|r| r.ids.clone().map(|_| r.length)).collect()
+    /// The clusters of the unit that ends last.
+    pub(super) fn deal(&self, deal: Deal) -> Option<Dealt> {
+        match self.routes.first() {
+            Some(one) if !self.differ() => Some(deal.in_order(one.length)),
+            _ => deal.out(|id| self.of(id).length),
+        }
+    }
+
+    /// The number of a cluster's route.
+    pub(super) fn number(&self, id: i64) -> u32 {
+        if self.routes.len() == 1 {
+            return 0;
+        }
+        let (m, n, z) = self.grid.at(id);
+        self.partition.of([m, n, z]) as u32
     }
 
     /// Whether some clusters have longer routes than others.
@@ -167,9 +212,13 @@ impl Routes {
         self.routes.windows(2).any(|r| r[0].length != r[1].length)
     }
 
-    /// Copies per instruction of the longest route.
+    /// Copies per instruction of the longest route; of several, of the route of the last cluster.
     fn pace(&self) -> f64 {
-        let longest = self.routes.iter().max_by_key(|r| r.length);
+        let last = |r: &Route| {
+            let [m, n, z] = r.block.last();
+            self.grid.id(m, n, z)
+        };
+        let longest = self.routes.iter().max_by_key(|r| (r.length, last(r)));
         longest.map_or(0.0, |r| r.copies.len() as f64 / r.length.max(1) as f64)
     }
 
@@ -179,7 +228,6 @@ impl Routes {
     }
 
     fn of(&self, id: i64) -> &Route {
-        let i = if self.shared { 0 } else { self.routes.partition_point(|r| r.ids.end <= id) };
-        &self.routes[i]
+        &self.routes[self.number(id) as usize]
     }
 }

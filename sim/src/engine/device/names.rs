@@ -56,6 +56,11 @@ impl Names {
         *number
     }
 
+    /// How many tiles have numbers.
+    pub(super) fn count(&self) -> u32 {
+        self.next
+    }
+
     fn part(&mut self, part: Part, object: &Object) -> usize {
         if let Some(i) = self.parts.get(&part) {
             return *i;

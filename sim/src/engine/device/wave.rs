@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::ir::Program;
 use crate::machine::Machine;
-use crate::protocol::{GlobalTile, GridDependence, Rules, Walker};
+use crate::protocol::{GlobalTile, GridDependence, Route, Rules, Walker};
 
 use super::super::pursuit::Lead;
 use super::cache::{Bytes, Caches, Level};
@@ -17,6 +17,15 @@ use super::{Launch, Memory, Routes, Shares, Wave};
 
 /// Copies of a cluster that are looked at to find the depth of its rings.
 const AHEAD: usize = 4096;
+
+/// Waves whose requests tell how many a launch has.
+const SAMPLE: u64 = 16;
+
+/// Requests that each cluster counts as beside its own, for the ways to group it.
+pub(super) const EACH: u64 = 4;
+
+/// Largest number of tiles. Each takes about 100 bytes.
+const TILES: u32 = 1 << 24;
 
 /// A place on the chip that tiles of a matrix are copied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,10 +96,10 @@ fn ahead(prog: &Program, walker: &mut Walker<'_>, routes: &Routes) -> Vec<u32> {
     // By object: tiles so far, and the last.
     let mut tiles = vec![(0u32, [i64::MIN; 2]); prog.objects.len()];
     let mut slots: FxHashMap<Slot, u32> = FxHashMap::default();
-    let route = routes.of(0);
+    let (route, at) = (routes.of(0), walker.position(0));
     for t in route.copies.iter().filter(|t| !t.store).take(AHEAD) {
-        let Some(from) = walker.footprint(0, t, &route.vars(t, 0)) else { continue };
-        let Some(to) = walker.destination(t, &route.vars(t, 0)) else { continue };
+        let Some(from) = walker.footprint(0, t, &route.vars(t, at)) else { continue };
+        let Some(to) = walker.destination(t, &route.vars(t, at)) else { continue };
         let (n, last) = &mut tiles[from.obj as usize];
         *n += u32::from(std::mem::replace(last, from.at) != from.at);
         let slot = Slot { from: from.obj, obj: to.obj, cta: to.cta, slot: to.slot, pieces: to.pieces };
@@ -126,6 +135,8 @@ pub(super) struct Tiles<'p, 'l> {
     l1: f64,
     /// The size of the last request, and its parts.
     last: Option<(Size, Parts)>,
+    /// Requests of the launch so far.
+    requests: u64,
 }
 
 impl<'p, 'l> Tiles<'p, 'l> {
@@ -156,24 +167,40 @@ impl<'p, 'l> Tiles<'p, 'l> {
             later: false,
             alone: prog.opaque_globals && 2 * prog.grid.len() <= at.units,
             last: None,
+            requests: 0,
         }
     }
 
-    /// Runs all waves of a launch.
-    pub(super) fn launch(&mut self, routes: &Routes) -> Memory {
+    /// Runs all waves of a launch. `None` if the launch has more requests than `most`, by the first [`SAMPLE`] waves, or
+    /// more than [`TILES`] tiles.
+    pub(super) fn launch(&mut self, routes: &Routes, most: u64) -> Option<Memory> {
         let grid = self.prog.grid.len();
         let resident = (self.at.units * self.at.seats).max(1);
         let mut total = Bytes::default();
         let mut waves: Vec<Wave> = Vec::new();
+        let all = (grid as u64).div_ceil(resident as u64);
+        self.requests = 0;
         for first in (0..grid).step_by(resident as usize) {
             waves.push(self.wave(first, (first + resident).min(grid), routes, &mut total));
+            let done = waves.len() as u64;
+            if done >= SAMPLE && self.requests as u128 * all as u128 > most as u128 * done as u128
+                || self.names.count() > TILES
+            {
+                return None;
+            }
         }
         let mut kinds: Vec<u32> = Vec::new();
-        for w in &waves {
-            let same = kinds.iter().copied().find(|k| waves[*k as usize].looks_like(w));
-            kinds.push(same.unwrap_or(kinds.len() as u32));
+        // The first wave of each kind, by its sign.
+        let mut known: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+        for (i, w) in waves.iter().enumerate() {
+            let firsts = known.entry(w.sign()).or_default();
+            let same = firsts.iter().copied().find(|k| waves[*k as usize].looks_like(w));
+            kinds.push(same.unwrap_or(i as u32));
+            if same.is_none() {
+                firsts.push(i as u32);
+            }
         }
-        Memory { waves, kinds, total, resident }
+        Some(Memory { waves, kinds, total, resident })
     }
 
     /// Runs the clusters from `first` up to `end`, copy by copy, side by side.
@@ -188,8 +215,11 @@ impl<'p, 'l> Tiles<'p, 'l> {
         let groups = Groups::new(self.prog, first..end, |id| mine.contains(&id), crowds);
         let behind = self.behind(first..end, routes);
         let apart = !behind.is_empty();
+        self.requests += EACH * (end - first) as u64;
         let behind = |id: i64| behind.get((id - first) as usize).copied().unwrap_or(0);
-        let steps = (first..end).map(|id| behind(id) + routes.of(id).copies.len()).max().unwrap_or(0);
+        let routes_by: Vec<&Route> = (first..end).map(|id| routes.of(id)).collect();
+        let route = |id: i64| routes_by[(id - first) as usize];
+        let steps = (first..end).map(|id| behind(id) + route(id).copies.len()).max().unwrap_or(0);
         let mut requests: Vec<TileRequest> = Vec::new();
         let mut unions: [Unions; 4] = Default::default();
         // The first wave starts in step, and stays so until its CTAs store results.
@@ -213,9 +243,10 @@ impl<'p, 'l> Tiles<'p, 'l> {
             l1.step();
             for (group, g) in groups_by.iter().enumerate() {
                 let id = g.own.unwrap_or(g.ids[0]);
-                let route = routes.of(id);
+                let route = route(id);
                 let Some(t) = step.checked_sub(behind(id)).and_then(|step| route.copies.get(step)) else { continue };
-                let Some(tile) = self.walker.tile(id, t, &route.vars(t, id)) else { continue };
+                let vars = route.vars(t, self.walker.position(id));
+                let Some(tile) = self.walker.tile(id, t, &vars) else { continue };
                 let elements = self.walker.by_elements(t);
                 let boxed = self.prog.opaque_globals && elements && self.walker.is_boxed(t);
                 let access = Access { elements, apart: t.store || elements, boxed };
@@ -229,6 +260,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                         requests.push(TileRequest { atomic: true, ..request });
                         continue;
                     }
+                    self.requests += g.ids.len() as u64;
                     for id in &g.ids {
                         self.caches.write(self.home(*id), request.tile, request.bytes, sum);
                     }
@@ -257,6 +289,7 @@ impl<'p, 'l> Tiles<'p, 'l> {
                 sum.asked += request.bytes as u64 * g.ids.len() as u64;
                 requests.push(request);
             }
+            self.requests += requests.len() as u64;
             requests.sort_unstable_by_key(|r| (r.tile, r.group));
             for same in requests.chunk_by(|x, y| x.tile == y.tile) {
                 let sum = &mut per[same[0].obj as usize];
@@ -330,10 +363,10 @@ impl<'p, 'l> Tiles<'p, 'l> {
         if !self.prog.opaque_globals || self.l1.is_infinite() {
             return 0.0;
         }
-        let route = routes.of(id);
+        let (route, at) = (routes.of(id), self.walker.position(id));
         let (mut stored, mut loaded, mut seen) = (0.0, 0.0, FxHashSet::default());
         for t in &route.copies {
-            let Some(tile) = self.walker.tile(id, t, &route.vars(t, id)) else { continue };
+            let Some(tile) = self.walker.tile(id, t, &route.vars(t, at)) else { continue };
             let access = Access { elements: self.walker.by_elements(t), apart: true, boxed: false };
             let Some(request) = self.request(0, &tile, access) else { continue };
             if t.store {
