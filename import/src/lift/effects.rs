@@ -240,6 +240,11 @@ impl Walk<'_, '_> {
             "inval" => {
                 self.each_lane(&address, &mut |w, n| {
                     let bar = w.same(i, &address, "address")?;
+                    let (bar, far) = w.s.remote(bar);
+                    if far.is_some() {
+                        w.s.assume(i.line, "`mbarrier.inval` of another CTA's barrier does nothing");
+                        return Ok(());
+                    }
                     w.push(at, n, Effect::Inval(bar))
                 })?;
             }

@@ -364,7 +364,7 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
 /// A sum with multiples of its type in the place of larger ones: `8 (x + 2^29 - 1)` of 32 bits is `8 (x - 1)`.
 fn without_high_multiples(a: &mut Arena, t: Term, bits: u32) -> Term {
     let (k, parts) = a.parts(t);
-    let beyond = |c: i64| c >= 1 << 31 || c < -(1 << 31);
+    let beyond = |c: i64| i32::try_from(c).is_err();
     if bits != 32 || parts.is_empty() || !parts.iter().any(|(_, c)| beyond(*c)) {
         return t;
     }

@@ -250,9 +250,3 @@ fn stages_are_initialized_on_their_own() {
     check("h200", &text("warp 1: elect: init b[1]\n            barrier"));
     check("h200", &text("barrier").replace("warp 1: arrive b[1]", "warp 1: arrive b[1]  //~ not initialized"));
 }
-
-#[test]
-fn an_index_beyond_the_array_is_refused() {
-    let message = message("h200", "grid 1  warps 1\n mbar b[2] (1)\n all: elect: init b[2]\n");
-    assert!(message.contains("barrier 2 of `b`, which has 2"), "{message}");
-}
