@@ -122,6 +122,7 @@ mod ways;
 mod whole;
 mod within;
 mod words;
+mod wraps;
 
 use std::collections::BTreeMap;
 

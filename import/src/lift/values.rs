@@ -92,8 +92,8 @@ pub(super) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
             let s = a.constant(arg(1)?)?;
             let s = u32::try_from(s).ok()?;
             let t = if s >= bits { a.int(0) } else { a.scale(arg(0)?, 1i64.checked_shl(s)?) };
-            let t = without_high_multiples(a, t, bits);
-            without_high_bits(a, t, bits)
+            let t = super::wraps::without_high_multiples(a, t, bits);
+            super::wraps::without_high_bits(a, t, bits)
         }
         "shr" => {
             let v = as_type(a, arg(0)?, ty);
@@ -361,36 +361,6 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
     Some(t)
 }
 
-/// A sum with multiples of its type in the place of larger ones: `8 (x + 2^29 - 1)` of 32 bits is `8 (x - 1)`.
-fn without_high_multiples(a: &mut Arena, t: Term, bits: u32) -> Term {
-    let (k, parts) = a.parts(t);
-    let beyond = |c: i64| i32::try_from(c).is_err();
-    if bits != 32 || parts.is_empty() || !parts.iter().any(|(_, c)| beyond(*c)) {
-        return t;
-    }
-    let parts = parts.iter().map(|(t, c)| (*t, i64::from(*c as i32))).collect();
-    a.sum(if beyond(k) { i64::from(k as i32) } else { k }, parts)
-}
-
-/// A number without a multiple of `x - x % m` that has only bits above those of the type.
-fn without_high_bits(a: &mut Arena, t: Term, bits: u32) -> Term {
-    let (_, parts) = a.parts(t);
-    for (rem, c) in parts.iter().filter(|(_, c)| *c < 0 && bits < 63) {
-        let Node::Op(Op::Rem, args) = a.node(*rem).clone() else { continue };
-        let step = a.constant(args[1]).and_then(|m| m.checked_mul(*c));
-        if step.is_none_or(|step| step % (1 << bits) != 0) {
-            continue;
-        }
-        let (back, more) = (a.scale(*rem, *c), a.scale(args[0], -c));
-        let whole = a.add(more, back);
-        let rest = a.sub(t, whole);
-        if a.parts(rest).1.len() < parts.len() {
-            return rest;
-        }
-    }
-    t
-}
-
 /// The largest distance from the largest number of a type at which a number is taken not to be reached.
 const FAR_END: i64 = 1 << 16;
 
@@ -492,26 +462,4 @@ pub(super) fn bytes_of(i: &Inst) -> u32 {
             .or((packed > 0).then_some(packed))
     });
     n.unwrap_or(1) * bits.unwrap_or(32) / 8
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_above_those_of_a_type_are_left_out() {
-        let mut a = Arena::default();
-        let i = a.atom(Atom::Counter(1));
-        // (i - i % 65536) * 65536 is a multiple of 2^32.
-        let by = a.int(65_536);
-        let rem = a.rem(i, by);
-        let whole = a.sub(i, rem);
-        let shifted = a.scale(whole, 65_536);
-        let t = a.plus(shifted, 640);
-        assert_eq!(without_high_bits(&mut a, t, 32), a.int(640));
-        // Of a number of 64 bits, and of a smaller multiple, they are kept.
-        assert_eq!(without_high_bits(&mut a, t, 64), t);
-        let half = a.scale(whole, 32_768);
-        assert_eq!(without_high_bits(&mut a, half, 32), half);
-    }
 }

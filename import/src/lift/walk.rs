@@ -321,6 +321,7 @@ impl<'a> Walk<'_, 'a> {
             return Err(self.s.error(inst, "conditions are nested too deeply to follow", "ways that meet again"));
         }
         let cond = self.split_choice(inst.line, cond, &Default::default());
+        let cond = self.s.arena.comparison_under(cond, &self.facts);
         if let Some(holds) = self.case(at, cond)? {
             return Ok(Stop::At(if holds { taken } else { falls }));
         }

@@ -76,15 +76,9 @@ impl Arena {
                 }
                 (clip(low), clip(high))
             }
-            Node::Table(i, first, cycle) => {
-                // Numbers before the smallest index and behind the largest one are not looked up.
-                let (low, high) = self.range(*i);
-                let (cycle_at, end) = (first.len() as i64, (first.len() + cycle.len()) as i64 - 1);
-                let start = low.clamp(0, cycle_at);
-                let last = if low > cycle_at { end } else { high.min(end).max(start) };
-                let all = first.iter().chain(cycle.iter()).take(last as usize + 1).skip(start as usize);
-                let all: Vec<i64> = all.copied().collect();
-                (all.iter().min().copied().unwrap_or(0), all.iter().max().copied().unwrap_or(0))
+            Node::Table(_, first, cycle) => {
+                let all = || first.iter().chain(cycle.iter());
+                (all().min().copied().unwrap_or(0), all().max().copied().unwrap_or(0))
             }
             Node::Op(op, args) => self.range_of(*op, args),
         }

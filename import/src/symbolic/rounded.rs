@@ -43,6 +43,21 @@ impl Arena {
         None
     }
 
+    /// A comparison in which facts decide the smaller and larger of two terms.
+    pub fn comparison_under(&mut self, t: Term, facts: &Facts) -> Term {
+        match self.node(t).clone() {
+            Node::Op(Op::Not, args) => {
+                let x = self.comparison_under(args[0], facts);
+                if x == args[0] { t } else { self.not(x) }
+            }
+            Node::Op(Op::Ge, args) => {
+                let x = self.under(args[0], facts);
+                if x == args[0] { t } else { self.ge(x) }
+            }
+            _ => t,
+        }
+    }
+
     /// The value of a condition, if facts decide it: with the numbers that known conditions have in it, too.
     pub fn decide_with_numbers(&mut self, t: Term, facts: &Facts) -> Option<bool> {
         if let Some(v) = self.decide(t, facts) {

@@ -1,7 +1,6 @@
 //! The operations an agent can perform, with operands still to be evaluated.
 
-use super::Class;
-use super::{Binary, CounterId, Expr, IssueCount, MbarId, NamedId, ObjId, Queue, StateId, TileRef, VarId};
+use super::{Binary, Class, CounterId, Expr, IssueCount, MbarId, NamedId, ObjId, Queue, StateId, TileRef, VarId};
 
 /// One of several equal parts of a place along one axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -105,12 +104,12 @@ pub struct BarRef {
     pub at: BarrierCta,
 }
 
-/// Mbarriers of an array: one stage, or all.
+/// One mbarrier of an array, or all.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stages {
     /// The declaration.
     pub bar: MbarId,
-    /// Index in the array; every mbarrier of it where there is none.
+    /// Index in the array; all of it where there is none.
     pub stage: Option<Expr>,
 }
 
