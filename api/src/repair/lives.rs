@@ -1,8 +1,10 @@
 //! Beginnings and ends of lives: an mbarrier without `init`, a barrier that is missing behind it, and tensor memory that is
 //! never freed.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use warpline_sim::code::Code;
-use warpline_sim::ir::{Op, Program};
+use warpline_sim::ir::{Expr, Instr, MbarId, Op, Program, Stages};
 use warpline_verify::Violation;
 
 use super::Attempt;
@@ -15,9 +17,7 @@ pub(super) fn initialized(lines: &[&str], prog: &Program, x: &Violation) -> Vec<
         return Vec::new();
     }
     let inits = lines_of(prog, |op| matches!(op, Op::Init(_)));
-    let has = |text: &str, name: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == name);
-    let missing = prog.mbars.iter().filter(|b| !inits.iter().any(|(_, text)| has(text, &b.name)));
-    let missing: String = missing.map(|b| format!(", {}", b.name)).collect();
+    let missing = uninitialized(prog);
     let mut list = Vec::new();
     for (line, init) in inits {
         if missing.is_empty() {
@@ -31,6 +31,34 @@ pub(super) fn initialized(lines: &[&str], prog: &Program, x: &Violation) -> Vec<
         }
     }
     list
+}
+
+/// The mbarriers without an `init`, as more operands of one.
+fn uninitialized(prog: &Program) -> String {
+    let mut begun: BTreeMap<MbarId, BTreeSet<i64>> = BTreeMap::new();
+    for op in prog.code.iter().filter_map(|i| if let Instr::Op { op, .. } = i { Some(op) } else { None }) {
+        let Op::Init(list) = op else { continue };
+        for Stages { bar, stage } in list {
+            let all = 0..i64::from(prog.mbars[usize::from(*bar)].stages);
+            let of = begun.entry(*bar).or_default();
+            // An index that is not a number may be any.
+            match stage.as_ref().and_then(Expr::constant) {
+                Some(s) => of.extend([s]),
+                None => of.extend(all),
+            }
+        }
+    }
+    let mut missing = String::new();
+    for (bar, decl) in (0..).zip(&prog.mbars) {
+        match begun.get(&bar) {
+            None => missing += &format!(", {}", decl.name),
+            Some(of) => {
+                let left = (0..i64::from(decl.stages)).filter(|s| !of.contains(s));
+                missing.extend(left.map(|s| format!(", {}[{s}]", decl.name)));
+            }
+        }
+    }
+    missing
 }
 
 /// Lines behind an `init` in which its barrier is tried.

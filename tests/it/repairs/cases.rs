@@ -210,6 +210,7 @@ pub(super) const OTHERS: [Case; 52] = [
     (BLACKWELL, "role part[4] = warps 4..8", "role part[4] = warps 3..7", "+tmem.ld acc.rows(warp % 4, 4)"),
     // An mbarrier without `init`, and no barrier behind it.
     (SPECIALIZED, "init full, empty", "init full", "+init full, empty"),
+    (SPECIALIZED, "init full, empty", "init full, empty[0], empty[1], empty[3]", "empty[3], empty[2]"),
     (SPECIALIZED, "mbarrier_init\n    barrier\n", "mbarrier_init\n", "+barrier"),
     // Another slot.
     (SPECIALIZED, "-> a[i % stages]", "-> a[(i + 1) % stages]", "+-> a[i % stages]"),
