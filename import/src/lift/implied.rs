@@ -66,7 +66,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The same for the conditions under which a loop goes on, and the registers that an iteration leaves to the next one.
+    /// Splits the conditions under which a loop goes on, and decides choices by them in the registers that an iteration
+    /// leaves to the next one.
     pub(super) fn split_stays(
         &mut self,
         header: u32,
