@@ -4,8 +4,9 @@
     n/bin/pip install --no-deps --target d sgl-deep-gemm==0.2.5
     python3 oracles/ptx/compile_deepgemm.py FOLDER --include d/deep_gemm/include --nvcc n/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc
 
-DeepGEMM chooses a kernel's template parameters at run time. Those below are in the order of the templates, with the tiles,
-stages and threads of DeepGEMM's own choices for large products.
+DeepGEMM chooses a kernel's template parameters at run time. Those below are in the order of the templates, with tiles and
+threads of DeepGEMM's own choices for large products. The stages are ours. Six kernels have one more than fits into shared
+memory, and `verify` refuses them: bf16 `s8`, masked `s7`, contiguous `s5` and `mc2_s6`, fp8 `1d1d_mc2_s5`, fp4 `s6`.
 """
 
 import pathlib
