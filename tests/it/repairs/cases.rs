@@ -123,7 +123,7 @@ pub(super) const MBARRIERS: [Case; 50] = [
 ];
 
 /// Kernels of the other families: `cp.async`, `vmcnt`, Metal, and counters in global memory.
-pub(super) const OTHERS: [Case; 52] = [
+pub(super) const OTHERS: [Case; 53] = [
     // A missing wait.
     (AMPERE, "      wait cp <= stages - 2  // own copies of tile i\n", "", "+wait cp <= "),
     (
