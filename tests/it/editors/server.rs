@@ -8,11 +8,20 @@ use super::client::Client;
 const KERNEL: &str = include_str!("../../../scenarios/hopper/tma_warp_specialized.pipe");
 const SCENARIO: &str = include_str!("../../../scenarios/hopper/tma_warp_specialized.toml");
 
+/// A kernel whose proof takes tens of turns of the server.
+const SLOW: &str = include_str!("../../../scenarios/hopper/pingpong.pipe");
+const SLOW_SCENARIO: &str = include_str!("../../../scenarios/hopper/pingpong.toml");
+
 /// A folder with the kernel and its scenario, and the URI of the kernel.
 fn project(kernel: &str) -> (TempDir, String) {
+    with_scenario("tma_warp_specialized", SCENARIO, kernel)
+}
+
+/// The same for a scenario of this name.
+fn with_scenario(name: &str, scenario: &str, kernel: &str) -> (TempDir, String) {
     let dir = TempDir::new();
-    dir.write("tma_warp_specialized.toml", SCENARIO);
-    let file = dir.write("tma_warp_specialized.pipe", kernel);
+    dir.write(&format!("{name}.toml"), scenario);
+    let file = dir.write(&format!("{name}.pipe"), kernel);
     (dir, format!("file://{file}"))
 }
 
@@ -126,13 +135,13 @@ fn a_fault_of_the_verdict_is_at_its_statements() {
 
 #[test]
 fn a_kernel_that_takes_too_long_is_stopped_and_the_server_goes_on() {
-    let (_dir, uri) = project(KERNEL);
+    let (_dir, uri) = with_scenario("pingpong", SLOW_SCENARIO, SLOW);
     let mut client = Client::start(&json!({ "verifySeconds": 0.001, "runSeconds": 0 }));
-    client.open(&uri, KERNEL);
+    client.open(&uri, SLOW);
     let stopped = client.diagnostics(1, &|all| !all.is_empty());
     assert!(message(&stopped[0]).contains("the verification was stopped after 0.001 s"), "{stopped:#?}");
     assert_eq!(stopped[0]["severity"], 2);
-    let hover = client.at("textDocument/hover", &uri, position(KERNEL, "elect", 0, 1));
+    let hover = client.at("textDocument/hover", &uri, position(SLOW, "elect", 0, 1));
     assert!(hover["contents"]["value"].as_str().unwrap().contains("splits the warp"), "{hover}");
     let error = client.answer("textDocument/rename", json!({}));
     assert_eq!(error["error"]["code"], -32601);
