@@ -26,8 +26,8 @@ pub(super) fn block(entry: &Entry) -> Option<[u32; 3]> {
     }
 }
 
-/// Whether a text uses `%tid.y` and `%tid.z` for the number of a thread in its block alone, of which
-/// `(z * %ntid.y + y) * %ntid.x + x` is the form for every shape, or to tell the first thread from the others.
+/// Whether a text uses `%tid.y` and `%tid.z` in two ways alone: for the number of a thread in its block, or to tell the
+/// first thread from the others. The number `(z * %ntid.y + y) * %ntid.x + x` is the form for every shape.
 fn has_one_coordinate(entry: &Entry) -> bool {
     let of = |names: &[&str]| -> Vec<Reg> {
         let moves = entry.code.iter().filter(|i| i.op == "mov");

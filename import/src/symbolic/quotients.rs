@@ -3,8 +3,8 @@
 use super::{Arena, Atom, Facts, Node, Op, Term};
 
 impl Arena {
-    /// `(y / d + rest) / c` as `(y + d rest) / (d c)`: a compiler divides by 148 as a shift by two bits and a division by
-    /// 37. The rest consists of numbers of the launch.
+    /// `(y / d + rest) / c` as `(y + d rest) / (d c)`. The rest consists of numbers of the launch. An example of the form:
+    /// a compiler divides by 148 as a shift by two bits and a division by 37.
     pub(super) fn nested_quotient(&mut self, t: Term, c: i64) -> Option<Term> {
         let (k, parts) = self.parts(t);
         let is_quotient = |(t, n): &&(Term, i64)| {

@@ -23,22 +23,22 @@ impl Emit<'_, '_, '_> {
         let found = array_at(&self.plan.barriers, x);
         let Some(i) = found else { return Err(self.error(at, "this barrier is in no array".into(), "a barrier")) };
         let b = &self.plan.barriers[i];
-        if self.plan.in_parts.contains(&i) {
-            let list = vec![Stages { bar: i as u16, stage: Some(Expr::Const((x - b.base) / b.stride)) }];
-            self.op(at, if init { IrOp::Init(list) } else { IrOp::Inval(list) });
-            return Ok(());
+        let in_parts = self.plan.in_parts.contains(&i);
+        if !in_parts {
+            let seen = self.inits.entry((i, init, set)).or_default();
+            seen.insert(x);
+            // An `init` is emitted with its last stage, an `inval` with its first, so that uses in between are found.
+            let now = if init { seen.len() == b.stages as usize } else { seen.len() == 1 };
+            if seen.len() == b.stages as usize {
+                seen.clear();
+            }
+            if !now {
+                return Ok(());
+            }
         }
-        let seen = self.inits.entry((i, init, set)).or_default();
-        seen.insert(x);
-        // An `init` is emitted with its last stage, an `inval` with its first, so that uses in between are found.
-        let now = if init { seen.len() == b.stages as usize } else { seen.len() == 1 };
-        if seen.len() == b.stages as usize {
-            seen.clear();
-        }
-        if now {
-            let list = vec![Stages { bar: i as u16, stage: None }];
-            self.op(at, if init { IrOp::Init(list) } else { IrOp::Inval(list) });
-        }
+        let stage = in_parts.then(|| Expr::Const((x - b.base) / b.stride));
+        let list = vec![Stages { bar: i as u16, stage }];
+        self.op(at, if init { IrOp::Init(list) } else { IrOp::Inval(list) });
         Ok(())
     }
 
