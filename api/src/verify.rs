@@ -370,7 +370,20 @@ pub(crate) fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict 
     let verdict = decide(subject, options.verifier());
     let verdict = without_impossible_fault(subject, verdict, options.limits());
     let verdict = with_iterations(subject, verdict, options.limits());
-    without_proof(subject, for_some_data(subject, verdict))
+    let v = without_proof(subject, for_some_data(subject, verdict));
+    let stepped = subject
+        .imported
+        .as_mut()
+        .and_then(|i| i.stepped.take())
+        .filter(|_| matches!(v.outcome, Outcome::GaveUp { .. }));
+    if let Some(mut stepped) = stepped {
+        let other = self::verdict(&mut stepped, options);
+        if other.outcome == Outcome::Proved {
+            *subject = *stepped;
+            return other;
+        }
+    }
+    v
 }
 
 /// Whether every fault is a missing fence after the `init` of an mbarrier. Compilers omit it everywhere, and the kernels

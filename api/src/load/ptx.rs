@@ -41,6 +41,8 @@ pub struct Imported {
     pub every_value: Vec<String>,
     /// The kernel in which what differs by iteration may be anything in each. A proof of it is one of the kernel.
     pub numbered: Option<Box<Subject>>,
+    /// The same where each loop whose length differs by iteration has a step.
+    pub stepped: Option<Box<Subject>>,
     /// Whether the program has the values of a launch, so that it can be timed.
     pub launched: bool,
     /// Whether the launch gives no array, so that a run does not know what its accesses to global memory read.
@@ -61,6 +63,7 @@ impl Imported {
             conditions,
             every_value,
             numbered: None,
+            stepped: None,
             launched: true,
             arrays_unknown,
         }
@@ -296,11 +299,14 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     }
     let CompiledKernel { mut lifted, sources, .. } = kernel;
     let values: Vec<(&str, i64)> = set.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-    let numbered = lifted.numbered.take().filter(|_| values.is_empty());
-    let numbered = numbered.map(|l| Box::new(subject_of(*l, &[], (name, model.clone()), sources.clone())));
+    let other = |l: Option<Box<Lifted>>| {
+        let l = l.filter(|_| values.is_empty());
+        l.map(|l| Box::new(subject_of(*l, &[], (name, model.clone()), sources.clone())))
+    };
+    let (numbered, stepped) = (other(lifted.numbered.take()), other(lifted.stepped.take()));
     let mut subject = subject_of(lifted, &values, (name, model), sources);
     if let Some(imported) = &mut subject.imported {
-        imported.numbered = numbered;
+        (imported.numbered, imported.stepped) = (numbered, stepped);
     }
     Ok(subject)
 }
@@ -326,6 +332,7 @@ fn subject_of(mut lifted: Lifted, values: &[(&str, i64)], (name, model): (&str, 
         conditions,
         every_value,
         numbered: None,
+        stepped: None,
         launched: false,
         arrays_unknown: false,
     };

@@ -104,6 +104,7 @@ pub(super) fn lift_cases(
     first.unproved = first.unproved.or_else(|| cases.iter().find_map(|l| l.unproved.clone()));
     // The cases of a launch have no common program.
     first.numbered = first.numbered.filter(|_| cases.is_empty());
+    first.stepped = first.stepped.filter(|_| cases.is_empty());
     first.others = cases;
     Ok(first)
 }
@@ -143,9 +144,10 @@ pub(super) fn program(
     let tree = if launch.timed { tree } else { super::nests::collapsed(&mut s, tree) };
     let (tree, by_data) = always(tree, way.accesses, &mut |c| !s.arena.reads_memory(c));
     let (tree, outcomes) = match way.compared {
-        Compared::InEach => {
+        Compared::InEach | Compared::InEachWithSteps => {
             let none = at_inst(&s, 0, "nothing is numbered by iteration".to_string(), "a condition of an iteration");
-            let (tree, outcomes) = super::by_iteration::numbered(&mut s, tree).ok_or(none)?;
+            let (tree, outcomes) =
+                super::by_iteration::numbered(&mut s, tree, way.compared == Compared::InEachWithSteps).ok_or(none)?;
             (tree, Some(outcomes))
         }
         _ => (tree, None),
@@ -166,7 +168,7 @@ pub(super) fn program(
     let tree = without_unread(&s, tree);
     let mut stands_for = rustc_hash::FxHashMap::default();
     let tree = match way.compared {
-        Compared::WithTripCounts | Compared::InEach => tree,
+        Compared::WithTripCounts | Compared::InEach | Compared::InEachWithSteps => tree,
         Compared::UpToSome => {
             super::thresholds::split(&mut s, &mut names, &tree, &mut stands_for).ok_or_else(|| {
                 at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
@@ -354,6 +356,7 @@ pub(super) fn program(
         others: Vec::new(),
         without: None,
         numbered: None,
+        stepped: None,
         differs: uniform.is_some() || way.compared == Compared::UpToSome,
         unknown_at: s.unknown_at.filter(|_| s.ordered_at.is_none()),
     })

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term};
 
 use super::exprs::opposite;
-use super::merge::{Merged, MergedKind, each_node};
+use super::merge::{Merged, MergedKind, each_node, each_term};
 use super::shared::Shared;
 use super::symbols::{bases, replaced};
 use super::thresholds::{as_extremes, is_of_launch};
@@ -36,20 +36,54 @@ struct Found {
 
 /// Replaces what differs by iteration by parts of the numbers of iterations, and says how many conditions are bits of them.
 /// `None` where there is nothing to replace, or too much.
-pub(super) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>) -> Option<(Vec<Merged>, u32)> {
+/// `with_steps` leaves out iterations in which no loop with such a length has a step.
+pub(super) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) -> Option<(Vec<Merged>, u32)> {
     let bases = bases(s, &tree);
+    let mut memo = FxHashMap::default();
+    let mut first = FxHashMap::default();
+    let mut f = |a: &mut Arena, t: Term| {
+        let t = a.pulled(t, &mut memo);
+        a.first_apart(t, &mut first)
+    };
+    let tree: Vec<Merged> = tree.iter().map(|n| replaced(s, n, &mut f)).collect();
     let mut found = Found::default();
-    let mut one = true;
     let tree = in_loops(s, tree, &mut |s, h, body| {
-        let mut body = put(s, &body, |s, with| {
+        put(s, &body, |s, with| {
             for t in conditions(s, &body, h, &bases) {
                 with.insert(t, plain(&mut s.arena, t));
             }
-        });
-        for t in lengths(s, &body, h) {
-            let any = s.arena.of_no_loop(t, h);
-            one &= *found.length.get_or_insert(any) == any;
-            let length = s.arena.length(h);
+        })
+    });
+    let mut counts = Vec::new();
+    let tree = in_loops(s, tree, &mut |s, h, body| {
+        let of_body = counts_of(&body).into_iter().map(|t| s.arena.of_no_loop(t, h)).collect::<Vec<_>>();
+        counts.extend(of_body.into_iter().filter(|t| is_of(&s.arena, *t, NO_LOOP)));
+        body
+    });
+    let mut forms: Vec<Vec<Term>> = counts.iter().map(|t| inside(&mut s.arena, *t)).collect();
+    // All lengths depend on one: the largest part that all have, if nothing else reads what it is computed from.
+    if let Some(first) = forms.pop() {
+        let common: Vec<Term> = first.into_iter().filter(|t| forms.iter().all(|f| f.contains(t))).collect();
+        found.length = common.last().copied();
+        if let (Some(whole), Some(base)) = (common.first(), common.last())
+            && !reads_beside(s, &tree, *base, *whole)
+        {
+            found.length = Some(*whole);
+        }
+    }
+    let one = counts.is_empty() || found.length.is_some();
+    let least = match found.length.filter(|_| with_steps) {
+        Some(length) => least_length(&mut s.arena, length, &counts)?,
+        None if with_steps => return None,
+        None => 0,
+    };
+    let tree = in_loops(s, tree, &mut |s, h, body| {
+        let mut body = body;
+        // Roles without a loop inside may ask whether there are iterations.
+        if let Some(any) = found.length {
+            let i = s.arena.atom(Atom::Counter(h));
+            let (t, length) = (s.arena.at_iteration(any, NO_LOOP, i), s.arena.length(h));
+            let length = s.arena.plus(length, least);
             let mut memo = FxHashMap::default();
             let mut f = |a: &mut Arena, x: Term| with_length(a, x, (t, length), &mut memo);
             body = body.iter().map(|n| replaced(s, n, &mut f)).collect();
@@ -71,6 +105,9 @@ pub(super) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>) -> Option<(Vec<Mer
     });
     if found.length.is_some() {
         s.assume(s.entry.line, "sizes that set trip counts are not negative");
+    }
+    if with_steps {
+        s.assume(s.entry.line, "a loop whose length differs by iteration has at least one step each time");
     }
     let any = found.length.is_some() || !found.conditions.is_empty();
     let outcomes = found.conditions.len();
@@ -147,17 +184,58 @@ fn parts(a: &Arena, t: Term, h: u32, found: &mut Vec<Term>) {
     }
 }
 
-/// What trip counts of loops in a body depend on that differs by iteration.
-fn lengths(s: &mut Shared<'_>, body: &[Merged], h: u32) -> Vec<Term> {
+/// The largest length that is tried as the shortest one.
+const MOST_LEAST: i64 = 4096;
+
+/// The smallest length with which some loop has an iteration.
+fn least_length(a: &mut Arena, length: Term, counts: &[Term]) -> Option<i64> {
+    (1..=MOST_LEAST).find(|n| {
+        let n = a.int(*n);
+        let of = |a: &mut Arena, t: &Term| with_length(a, *t, (length, n), &mut FxHashMap::default());
+        counts.iter().any(|t| {
+            let t = of(a, t);
+            a.constant(t).is_some_and(|v| v >= 1)
+        })
+    })
+}
+
+/// The trip counts of loops in a body.
+fn counts_of(body: &[Merged]) -> Vec<Term> {
     let mut counts = Vec::new();
     each_node(body, &mut |n| {
         if let MergedKind::For(_, count, _) = n.kind {
             counts.push(count);
         }
     });
-    let mut found = Vec::new();
-    counts.iter().for_each(|t| inside(&mut s.arena, *t, h, &mut found));
-    found
+    counts
+}
+
+/// Whether a term of a tree reads one term other than as a part of another one. Both are over the iteration of no loop.
+fn reads_beside(s: &mut Shared<'_>, tree: &[Merged], base: Term, whole: Term) -> bool {
+    let mut all = Vec::new();
+    each_term(tree, &mut |t| all.push(t));
+    let mut headers = Vec::new();
+    all.sort_unstable();
+    all.dedup();
+    all.iter().for_each(|t| {
+        s.arena.each_atom(*t, &mut |x| {
+            if let Atom::Counter(h) = x {
+                headers.push(h);
+            }
+        });
+    });
+    headers.sort_unstable();
+    headers.dedup();
+    headers.into_iter().any(|h| {
+        let i = s.arena.atom(Atom::Counter(h));
+        let (base, whole) = (s.arena.at_iteration(base, NO_LOOP, i), s.arena.at_iteration(whole, NO_LOOP, i));
+        let with = FxHashMap::from_iter([(whole, s.arena.int(0))]);
+        let mut memo = FxHashMap::default();
+        all.iter().any(|t| {
+            let t = s.arena.replace(*t, &with, &mut memo);
+            s.arena.has(t, base)
+        })
+    })
 }
 
 /// A term with the length in the place of a sum, also where more is added or its sign is another one.
@@ -197,25 +275,26 @@ fn with_length(a: &mut Arena, t: Term, of: (Term, Term), memo: &mut FxHashMap<Te
     new
 }
 
-/// The part of a term that differs by iteration, without what is computed from it and constants.
-fn inside(a: &mut Arena, t: Term, h: u32, found: &mut Vec<Term>) {
-    if !is_of(a, t, h) || found.contains(&t) {
-        return;
+/// The parts of a term over the iteration of no loop, from the whole one to that which is computed from no other.
+fn inside(a: &mut Arena, t: Term) -> Vec<Term> {
+    let mut found = vec![t];
+    let mut t = t;
+    loop {
+        let parts = match a.node(t).clone() {
+            Node::Op(Op::Min | Op::Max, args) => args.to_vec(),
+            Node::Op(Op::Div | Op::DivZero | Op::Rem, args) if a.constant(args[1]).is_some() => vec![args[0]],
+            Node::Sum(k, list) => match *list {
+                [(x, _)] => vec![x],
+                _ if k == 0 => Vec::new(),
+                _ => vec![a.plus(t, -k)],
+            },
+            _ => Vec::new(),
+        };
+        let mut varying = parts.into_iter().filter(|x| is_of(a, *x, NO_LOOP));
+        let (Some(one), None) = (varying.next(), varying.next()) else { return found };
+        found.push(one);
+        t = one;
     }
-    let whole = match a.node(t).clone() {
-        Node::Op(Op::Min | Op::Max, args) => args.to_vec(),
-        Node::Op(Op::Div | Op::DivZero | Op::Rem, args) if a.constant(args[1]).is_some() => vec![args[0]],
-        Node::Sum(k, list) => match *list {
-            [(x, _)] => vec![x],
-            _ if k == 0 => Vec::new(),
-            _ => vec![a.plus(t, -k)],
-        },
-        _ => Vec::new(),
-    };
-    if whole.is_empty() {
-        found.push(t);
-    }
-    whole.into_iter().for_each(|x| inside(a, x, h, found));
 }
 
 /// A comparison without minima and maxima, where it has one: `max(0, x) >= 1` is `x >= 1`.

@@ -18,7 +18,9 @@ impl Walk<'_, '_> {
             let mut only = true;
             self.s.arena.each_atom(stay, &mut |x| only &= x == Atom::Counter(header));
             let holds = |s: &mut Self, n: i64| s.s.arena.value(stay, &|_| Some(n));
-            only.then(|| (0..4096).find(|n| holds(self, *n) == Some(0))).flatten().map(|n| self.s.arena.int(n))
+            // What memory decides is not computed.
+            let end = only.then(|| (0..4096).find(|n| matches!(holds(self, *n), None | Some(0)))).flatten()?;
+            (holds(self, end) == Some(0)).then(|| self.s.arena.int(end))
         })
     }
 
@@ -153,6 +155,7 @@ impl Walk<'_, '_> {
         let stays = counts[1..].iter().fold(counts[0], |m, q| self.s.arena.op(Op::Min, &[m, *q]));
         let whole = exits.iter().all(|e| e.before == Some(nodes.len()));
         let rotated = !nodes.is_empty() && whole || (nodes.is_empty() && !solved.vars.is_empty());
+        let stays = if rotated { self.with_first(stays) } else { stays };
         let mut sets = Vec::new();
         let mut shadows: FxHashMap<Term, u32> = FxHashMap::default();
         let own: Vec<u32> = solved.vars.iter().map(|v| v.var).collect();
@@ -201,7 +204,7 @@ impl Walk<'_, '_> {
                             t = self.s.arena.atom(Atom::Var(id));
                         }
                     }
-                    self.s.arena.replace(t, &with, &mut memo)
+                    self.behind(t, (&with, &mut memo))
                 });
                 *slot = Some(match v {
                     Val::Uni(_) => Val::Uni(new[0]),
@@ -234,6 +237,31 @@ impl Walk<'_, '_> {
         }
         self.remember((at, stays, 1));
         self.left(l, sides, counts, stops)
+    }
+
+    /// How often a loop goes on behind its first iteration, by the count of all its iterations: a loop whose condition is
+    /// tested before it has as many as one that tests it in each.
+    fn with_first(&mut self, stays: Term) -> Term {
+        let a = &mut self.s.arena;
+        let TermNode::Op(Op::Trips, args) = a.node(stays).clone() else { return stays };
+        let before = a.at_number(args[0], -1);
+        if a.decide(before, &self.facts) != Some(true) {
+            return stays;
+        }
+        let n = a.atom(Atom::Counter(NO_LOOP));
+        let earlier = a.plus(n, -1);
+        let all = a.at_iteration(args[0], NO_LOOP, earlier);
+        let all = a.op(Op::Trips, &[all]);
+        a.plus(all, -1)
+    }
+
+    /// The value of a term where a loop is left. What a search finds is known only where an iteration begins.
+    fn behind(&mut self, t: Term, (with, memo): (&FxHashMap<Term, Term>, &mut FxHashMap<Term, Term>)) -> Term {
+        let (a, searched) = (&mut self.s.arena, &self.s.searched);
+        if !searched.is_empty() && a.replace(t, with, memo) != t && a.calls(t, searched) {
+            return a.opaque("what a search leaves behind its loop");
+        }
+        a.replace(t, with, memo)
     }
 
     /// Sets variables to their next values, all at once.

@@ -14,9 +14,9 @@
 
 use crate::flow::{BlockId, Ending, ending};
 use crate::ptx::{Inst, Reg};
-use crate::symbolic::{Atom, FUNCTIONS, Op, Term};
+use crate::symbolic::{Atom, Term};
 
-use super::alike_loops::{Leaves, leaves};
+use super::alike_loops::When;
 use super::exits::Exit;
 use super::loops::Solved;
 use super::slice::{acts, only_global};
@@ -24,7 +24,7 @@ use super::tree::Val;
 use super::walk::Walk;
 
 /// Whether equal operands give equal results, in every warp and lane.
-fn is_function(i: &Inst) -> bool {
+pub(super) fn is_function(i: &Inst) -> bool {
     match i.op.as_str() {
         "ld" | "ldu" => {
             !["volatile", "acquire", "relaxed", "local", "mmio"].iter().any(|m| i.has(m))
@@ -78,31 +78,16 @@ impl Walk<'_, '_> {
         }
         let mut values = Vec::new();
         for r in changed {
-            let Leaves { name, read, names } = leaves(self.s.entry, flow, l, *r, |i| self.s.is_needed(i));
-            let mut all: Vec<Val> = read.into_iter().filter_map(|r| entry[r as usize].clone()).collect();
-            for name in &names {
-                all.push(self.operand(name).ok()?);
-            }
-            let mut args = Vec::new();
-            for v in all {
-                args.push(v.uniform(self.lanes).filter(|t| !self.opaque(*t))?);
-            }
-            values.push((*r, name, args));
+            let part = self.s.part(l, *r, When::Behind);
+            values.push((*r, self.function(&part, entry, None)?));
         }
         if ends {
             let at = flow.blocks[flow.loops[l].header].first;
             self.s.assume(self.inst(at).line, "a loop that a value in memory ends is left at some time");
         }
         self.regs = entry.to_vec();
-        for (r, name, args) in values {
-            let next = self.s.functions.len() as i64;
-            let id = FUNCTIONS + *self.s.functions.entry((name, Vec::new())).or_insert(next);
-            if self.s.entry.widths[r as usize] == 1 {
-                self.s.arena.predicates.insert(id);
-            }
-            let mut all = vec![self.s.arena.int(id)];
-            all.extend(args);
-            self.regs[r as usize] = Some(Val::Uni(self.s.arena.op(Op::Load, &all)));
+        for (r, v) in values {
+            self.regs[r as usize] = Some(v);
         }
         Some(to)
     }

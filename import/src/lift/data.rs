@@ -22,6 +22,9 @@ use super::shared::Shared;
 use super::symbols::replaced;
 use super::uniform::words;
 
+/// What is expected where data decide what iterations do, and something may be in flight between two.
+pub(super) const NO_RESET: &str = "a barrier of all threads in each iteration at which nothing is in flight";
+
 /// The largest number of copies of iterations: each nested loop doubles them.
 const MOST_COPIES: usize = 16;
 
@@ -459,7 +462,7 @@ impl Cuts<'_, '_> {
             message: "data decide how often this loop goes on or what an iteration does, and what it starts may be in \
                       flight when the next begins"
                 .into(),
-            expected: "a barrier of all threads in each iteration at which nothing is in flight".into(),
+            expected: NO_RESET.into(),
         }
     }
 }

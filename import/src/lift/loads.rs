@@ -1,7 +1,7 @@
 //! Values that come from parameters, from global and constant memory, and from floating-point constants.
 
 use crate::ptx::{Arg, Error, Inst};
-use crate::symbolic::{Atom, Op};
+use crate::symbolic::{Arena, Atom, Op, Term};
 
 use super::tree::Val;
 use super::values::bytes_of;
@@ -93,10 +93,22 @@ impl Walk<'_, '_> {
                 }
                 (Val::Uni(_), _) if !shared => self.own_word(at, n, i, true),
                 (Val::Uni(_), _) => Val::Uni(self.s.arena.opaque(why.clone())),
+                (address, true) if self.is_searched(a) && part.is_none() => {
+                    let word = |a: &mut Arena, x: &[Term]| {
+                        let t = a.plus(x[0], offset);
+                        Some(a.op(Op::Load, &[t]))
+                    };
+                    self.each(std::slice::from_ref(address), word, &why)
+                }
                 _ => self.opaque_lanes(why.clone()),
             };
             self.set_arg(a, v);
         }
         Ok(())
+    }
+
+    /// Whether a loop that searches with all lanes reads a register.
+    fn is_searched(&self, a: &Arg) -> bool {
+        matches!(a, Arg::Reg(r) if self.s.searches.read.contains(r))
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::BlockId;
 use crate::ptx::{Error, Inst, Reg};
-use crate::symbolic::{Atom, Term};
+use crate::symbolic::{ALL_LANES, Atom, Facts, Term};
 
 use super::exits::Exit;
 use super::slice::{acts, only_global, writes};
@@ -66,6 +66,9 @@ impl Walk<'_, '_> {
         let first_at = flow.blocks[header].first;
         if let Some(to) = self.s.idle_loops.get(&header).copied() {
             self.s.assume(self.inst(first_at).line, "a loop that a value in memory ends is left at some time");
+            return Ok(Stop::At(to));
+        }
+        if let Some(to) = self.search(l) {
             return Ok(Stop::At(to));
         }
         let changed = self.changed(l);
@@ -138,6 +141,7 @@ impl Walk<'_, '_> {
             self.split_stays(header as u32, &changed, &entry_regs, &mut back, &mut exits);
         }
         let back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
+        self.begins = self.first_begins(header, &entry_facts, (&exits, &entry_regs));
         let solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
         let mut by_iteration = self.by_iteration(header as u32, &entry_regs, &solved);
         by_iteration.values_mut().for_each(|t| *t = self.s.arena.under(*t, &entry_facts));
@@ -157,8 +161,8 @@ impl Walk<'_, '_> {
         let (before, after) = ((entry_regs.as_slice(), &entry_facts), (back.as_slice(), &goes_on));
         self.compare_carried(header as u32, &changed, (before, after), &by_iteration)?;
         self.bound_counter(header as u32, &stays);
+        self.facts = entry_facts.clone();
         if let Some(to) = self.computed(l, (&changed, &entry_regs, &back), (&exits, &solved), silent) {
-            self.facts = entry_facts;
             self.lanes = lanes;
             self.wrote = wrote;
             return Ok(Stop::At(to));
@@ -201,6 +205,29 @@ impl Walk<'_, '_> {
         self.close(l, nodes, exits, solved, back, stops)
     }
 
+    /// What is known where the first iteration of a loop begins: it goes on at exits that are ahead of all else.
+    fn first_begins(&mut self, header: BlockId, facts: &Facts, (exits, entry): (&[Exit], &[Option<Val>])) -> Facts {
+        let mut known = facts.clone();
+        let block = &self.s.flow.blocks[header];
+        let code = &self.s.entry.code;
+        let ahead = |e: &&Exit| (block.first..block.end).contains(&e.at) && !code[block.first..e.at].iter().any(acts);
+        for e in exits.iter().filter(ahead) {
+            let mut first = FxHashMap::default();
+            self.s.arena.each_atom(e.stay, &mut |x| {
+                if let Atom::Carried(h, r, lane @ 0..=32) = x
+                    && h as usize == header
+                    && let Some(v) = &entry[r as usize]
+                {
+                    first.insert(x, v.at(usize::from(lane.saturating_sub(1))));
+                }
+            });
+            let first = first.into_iter().map(|(x, t)| (self.s.arena.atom(x), t)).collect();
+            let stays = self.s.arena.replace(e.stay, &first, &mut FxHashMap::default());
+            self.s.arena.learn(stays, true, &mut known);
+        }
+        known
+    }
+
     /// Gives registers that an iteration leaves with different values in its lanes one value for each lane; says whether
     /// there are any.
     fn widened(&mut self, changed: &[Reg], entry: &mut [Option<Val>]) -> bool {
@@ -241,6 +268,10 @@ impl Walk<'_, '_> {
             for l in 0..if lanes { 32 } else { 1 } {
                 let x = self.s.arena.atom(Atom::Carried(header, *r, if lanes { l + 1 } else { 0 }));
                 with.insert(x, v.at(l as usize));
+            }
+            if lanes && self.s.arena.reads_lanes(header, *r) {
+                let x = self.s.arena.atom(Atom::Carried(header, *r, ALL_LANES));
+                with.insert(x, self.s.arena.lanes(&std::array::from_fn(|l| v.at(l))));
             }
         }
         with

@@ -39,6 +39,7 @@ mod exprs;
 mod far;
 mod first;
 mod flat;
+mod functions;
 mod gather;
 mod idle;
 mod implied;
@@ -57,6 +58,7 @@ mod map_fences;
 mod maps;
 mod masks;
 mod merge;
+mod named;
 mod natural;
 mod nests;
 mod next_step;
@@ -75,6 +77,7 @@ mod positive;
 mod possible;
 mod possible_launch;
 mod pressure;
+mod recurrences;
 mod regions;
 mod related;
 mod remainders;
@@ -85,9 +88,11 @@ mod residues;
 mod resume;
 mod rings;
 mod roles;
+mod searches;
 mod selected;
 mod serial;
 mod shadow;
+mod shape;
 mod shapes;
 mod shared;
 mod shuffle;
@@ -201,6 +206,8 @@ pub struct Lifted {
     pub without: Option<Box<Lifted>>,
     /// The kernel in which what differs by iteration may be anything in each. A proof of it is one of the kernel.
     pub numbered: Option<Box<Lifted>>,
+    /// The same where each loop whose length differs by iteration has a step.
+    pub stepped: Option<Box<Lifted>>,
     /// Whether the program takes what differs by iteration to be the same in each, or to change a few times.
     differs: bool,
     /// Line of the first access at a place that is not known, which covers more bytes than it touches.
@@ -300,10 +307,13 @@ fn walked<'a>(
     let accesses = if launch.timed { in_flight::List::new() } else { in_flight::accesses(&entry.code, flow) };
     let slice::Slice { need, idle, idle_loops, generic } =
         slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, (&pointers, &accesses));
+    let searches =
+        if launch.timed { searches::Searches::default() } else { searches::Searches::of(entry, flow, &need) };
     let mut shared = Shared {
         module,
         entry,
         flow,
+        searches,
         need,
         idle,
         idle_loops,
@@ -344,6 +354,10 @@ fn walked<'a>(
         polls: Default::default(),
         words: Default::default(),
         functions: Default::default(),
+        computed: Default::default(),
+        parts: Default::default(),
+        searching: Default::default(),
+        searched: Default::default(),
         loads: 0,
         signals: entry.code.iter().any(|i| i.op == "mbarrier" && i.has("arrive")),
         every_fence: launch.every_fence,
@@ -417,6 +431,7 @@ fn walked<'a>(
                 group: lanes,
                 regs: vec![None; entry.regs.len()],
                 facts: known.clone(),
+                begins: Default::default(),
                 nodes: Vec::new(),
                 path: Vec::new(),
                 forks: Vec::new(),

@@ -61,6 +61,9 @@ fn is_natural(i: &Inst, known: &[bool]) -> bool {
         Arg::Name(n) => matches!(n.as_str(), "%tid.x" | "%tid.y" | "%tid.z" | "%laneid"),
         _ => false,
     };
+    if i.op == "shfl" {
+        return of(1);
+    }
     if !matches!(i.arg(0), Arg::Reg(_)) || i.mods.iter().any(|m| m.starts_with('f') || m.starts_with("bf")) {
         return false;
     }

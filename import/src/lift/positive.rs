@@ -23,6 +23,7 @@ pub(super) fn by_counts(
     let mut with = FxHashMap::default();
     for count in &names.trips {
         let meaning = stands_for.get(count).copied().unwrap_or(*count);
+        with.extend(begins(&mut s.arena, meaning, *count));
         let mut all = alike(&mut s.arena, meaning);
         all.extend((meaning != *count).then_some(meaning));
         for x in all {
@@ -52,6 +53,20 @@ pub(super) fn by_counts(
     let mut memo = FxHashMap::default();
     let mut f = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
     tree.iter().map(|n| replaced(s, n, &mut f)).collect()
+}
+
+/// The condition for the first iteration of a loop, and its opposite, as comparisons of its count.
+fn begins(a: &mut Arena, meaning: Term, count: Term) -> Vec<(Term, Term)> {
+    let Node::Op(Op::Trips, args) = a.node(meaning).clone() else { return Vec::new() };
+    let first = a.at_number(args[0], 0);
+    // A condition that is the same in each iteration stands in the count itself.
+    if a.constant(first).is_some() || first == args[0] {
+        return Vec::new();
+    }
+    let some = a.plus(count, -1);
+    let some = a.ge(some);
+    let (opposite, none) = (a.not(first), a.not(some));
+    vec![(first, some), (opposite, none)]
 }
 
 /// Remainders over the launch that are remainders of a trip count: of `n - 4 * cta` iterations, an even number is left where

@@ -24,6 +24,8 @@ struct Read {
     stored: BTreeSet<i64>,
     /// Whether it divides by numbers that the host computes.
     divides: bool,
+    /// Whether it is what a search finds, which is not any value.
+    searched: bool,
     /// Terms that were looked at.
     seen: BTreeSet<Term>,
 }
@@ -38,7 +40,7 @@ pub(super) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<
         .iter()
         .map(|(t, _)| {
             let mut read = Read::default();
-            reads(a, *t, (stands_for, &of_threads), &mut read);
+            reads(a, *t, (stands_for, &of_threads, &s.searched), &mut read);
             read
         })
         .collect();
@@ -51,6 +53,10 @@ pub(super) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<
     if let Some(i) = (0..read.len()).find(|i| (0..read.len()).any(|j| told(*i, j))) {
         let name = &names.order[i].1;
         return Some((format!("`{name}` comes from shared memory, where the kernel may have stored it"), true));
+    }
+    if let Some(i) = read.iter().position(|r| r.searched) {
+        let name = &names.order[i].1;
+        return Some((format!("`{name}` depends on what a search finds"), true));
     }
     if let Some(i) = read.iter().position(|r| r.divides).filter(|_| read.len() > 1) {
         let name = &names.order[i].1;
@@ -80,7 +86,7 @@ fn apart(a: &mut Arena, x: &Read, y: &Read) -> bool {
 }
 
 /// The meanings of symbols, and the names of words of shared memory.
-type Known<'k> = (&'k FxHashMap<Term, Term>, &'k BTreeSet<i64>);
+type Known<'k> = (&'k FxHashMap<Term, Term>, &'k BTreeSet<i64>, &'k BTreeSet<i64>);
 
 fn reads(a: &Arena, t: Term, known: Known<'_>, read: &mut Read) {
     if !read.seen.insert(t) {
@@ -108,6 +114,7 @@ fn reads(a: &Arena, t: Term, known: Known<'_>, read: &mut Read) {
         }
         Node::Op(op, args) => {
             let name = args.first().and_then(|t| a.constant(*t)).filter(|_| *op == Op::Load);
+            read.searched |= name.is_some_and(|name| known.2.contains(&name));
             read.stored.extend(name.filter(|name| known.1.contains(name)));
             let of_launch = |n: usize| args.get(n).is_some_and(|t| a.constant(*t).is_none());
             read.divides |= matches!(op, Op::Shl | Op::MulHigh) && of_launch(1);
@@ -134,7 +141,7 @@ mod tests {
         let elsewhere = word(&mut a, q, 0);
         let read = |a: &Arena, t: Term| {
             let mut read = Read::default();
-            reads(a, t, (&FxHashMap::default(), &BTreeSet::new()), &mut read);
+            reads(a, t, (&FxHashMap::default(), &BTreeSet::new(), &BTreeSet::new()), &mut read);
             read
         };
         let mut is_apart = |x: Term, y: Term| {

@@ -4,8 +4,9 @@ use rustc_hash::FxHashMap;
 
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module, Reg};
-use crate::symbolic::{Arena, Term};
+use crate::symbolic::{Arena, FUNCTIONS, Term};
 
+use super::alike_loops::{Part, When};
 use super::cases::Cases;
 use super::launch::{Argument, Launch, ParamField};
 use super::mailbox::Mail;
@@ -27,6 +28,8 @@ pub struct Shared<'a> {
     pub(super) own_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
     /// Those of them that some warp could not follow, by number.
     pub(super) not_followed: std::collections::BTreeSet<usize>,
+    /// Loops that search with all lanes of a warp.
+    pub(super) searches: super::searches::Searches,
     /// By instruction, accesses to registers of products that need operations.
     pub(super) accesses: super::in_flight::List,
     /// The registers that may hold addresses of shared memory.
@@ -89,6 +92,14 @@ pub struct Shared<'a> {
     pub(super) words: FxHashMap<super::words::Word, i64>,
     /// Functions of values of the launch that are not computed: the instruction's name, and its place where that matters.
     pub(super) functions: FxHashMap<(String, Vec<u64>), i64>,
+    /// Functions that parts of loops compute, by the register, whether it is one of each iteration, and what they read.
+    pub(super) computed: FxHashMap<ComputedBy, Option<super::named::Function>>,
+    /// The parts of loops that registers depend on, by loop, register and whether each iteration is meant.
+    pub(super) parts: FxHashMap<(usize, Reg, bool), std::rc::Rc<Part<'a>>>,
+    /// Whether a register of a loop decides where its own next value comes from.
+    pub(super) searching: FxHashMap<(usize, Reg), bool>,
+    /// Those of them that a search leaves for the next iteration.
+    pub(super) searched: std::collections::BTreeSet<i64>,
     /// The number of loads of tensor memory, in a text that never waits for them.
     pub(super) loads: u32,
     /// Whether threads arrive at mbarriers.
@@ -101,7 +112,32 @@ pub struct Shared<'a> {
     pub(super) assumed: std::collections::BTreeMap<String, u32>,
 }
 
+/// The values of registers before a loop and of special registers.
+type Before = (Vec<(Reg, Option<Term>)>, Vec<Option<Term>>);
+
+/// The number of a loop, a register, whether its value in each iteration is meant, and what is read.
+pub(super) type ComputedBy = (usize, Reg, bool, Before);
+
+impl<'a> Shared<'a> {
+    /// The part of loop `l` that a register depends on.
+    pub(super) fn part(&mut self, l: usize, r: Reg, when: When) -> std::rc::Rc<Part<'a>> {
+        let key = (l, r, when == When::Each);
+        if let Some(known) = self.parts.get(&key) {
+            return known.clone();
+        }
+        let part = std::rc::Rc::new(Part::of((self.entry, self.flow), l, (r, when), |i| self.is_needed(i)));
+        self.parts.insert(key, part.clone());
+        part
+    }
+}
+
 impl Shared<'_> {
+    /// The name of a function without a meaning.
+    pub(super) fn function_id(&mut self, name: String) -> i64 {
+        let next = self.functions.len() as i64;
+        FUNCTIONS + *self.functions.entry((name, Vec::new())).or_insert(next)
+    }
+
     /// CTAs of a cluster.
     pub(super) fn ctas(&self) -> u32 {
         self.cluster.iter().product()

@@ -48,7 +48,8 @@ impl Walk<'_, '_> {
     /// The value that each lane receives, where lanes have different ones.
     fn shuffled(&mut self, i: &Inst, v: &Val) -> Result<Val, Error> {
         let index = self.operand(i.arg(2))?.uniform(self.lanes);
-        let whole = matches!(i.args.get(3), Some(Arg::Int(31)));
+        let clamp = self.operand(i.args.get(3).unwrap_or(&Arg::Sink))?.uniform(self.lanes);
+        let whole = clamp.is_some_and(|t| self.s.arena.constant(t) == Some(LANES - 1));
         match index {
             Some(t) if i.has("idx") => match self.s.arena.constant(t) {
                 Some(lane @ 0..LANES) => return Ok(Val::Uni(v.at(lane as usize))),
@@ -87,6 +88,13 @@ impl Walk<'_, '_> {
                 let offset = self.s.arena.scale(offset, step);
                 return self.s.arena.add(at(low), offset);
             }
+        }
+        // What lanes found in memory, by the place of one that a vote picked.
+        if (low..=high).any(|lane| self.s.arena.reads_memory(at(lane))) {
+            let id = self.s.function_id("shfl.idx".into());
+            let all = self.s.arena.lanes(&std::array::from_fn(|lane| v.at(lane)));
+            let name = self.s.arena.int(id);
+            return self.s.arena.op(Op::Load, &[name, all, number]);
         }
         let mut all = at(high);
         for lane in (low..high).rev() {

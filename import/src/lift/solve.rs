@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::ptx::Reg;
-use crate::symbolic::{Arena, Atom, Node as TermNode, Op, Term};
+use crate::symbolic::{ALL_LANES, Arena, Atom, Node as TermNode, Op, Sequence, Term};
 
 use super::effects_of::map_effect;
 use super::loops::{LoopVar, Solved};
@@ -49,6 +49,7 @@ impl Walk<'_, '_> {
             }
         }
         let mut known: FxHashMap<Term, Term> = FxHashMap::default();
+        let mut searched = Vec::new();
         loop {
             let before = open.len();
             let mut next = Vec::new();
@@ -61,17 +62,64 @@ impl Walk<'_, '_> {
                 }
             }
             open = next;
+            self.together(header, entry, &mut known);
             if open.len() == before {
-                let sequences = self.sequences(header, i, &open);
+                let mut sequences = self.sequences(header, i, &open);
+                if sequences.is_empty() {
+                    let memory = |t: Term| self.s.arena.reads_memory(t) || self.opaque(t);
+                    let by_data = open.iter().filter(|(_, _, _, b)| memory(*b)).map(|o| o.0);
+                    let registers = by_data.chain(lost.iter().copied()).collect();
+                    sequences = self.recurrences(header, i, entry, &registers);
+                    let a = &mut self.s.arena;
+                    let all =
+                        open.iter().map(|(r, lane, first, b)| (a.atom(Atom::Carried(header, *r, *lane)), *first, *b));
+                    searched.extend(all.filter(|(x, ..)| sequences.contains_key(x)));
+                }
                 if sequences.is_empty() {
                     break;
                 }
                 known.extend(sequences);
+                let mut is_known = |r: &Reg| {
+                    [0, 1].iter().any(|l| known.contains_key(&self.s.arena.atom(Atom::Carried(header, *r, *l))))
+                };
+                lost.retain(|r| !is_known(r));
                 let a = &mut self.s.arena;
                 open.retain(|(r, lane, ..)| !known.contains_key(&a.atom(Atom::Carried(header, *r, *lane))));
             }
         }
+        self.note_sequences(i, &searched, &known);
         self.rest(header, changed, entry, open, lost, &known, mark)
+    }
+
+    /// Keeps what the registers of sequences are in the first iteration and what each iteration makes of them.
+    fn note_sequences(&mut self, i: Term, all: &[(Term, Term, Term)], known: &FxHashMap<Term, Term>) {
+        let a = &mut self.s.arena;
+        let earlier = a.plus(i, -1);
+        let earlier = FxHashMap::from_iter([(i, earlier)]);
+        for (x, first, next) in all {
+            let next = a.replace(*next, known, &mut FxHashMap::default());
+            if !a.mentions(next, |x| matches!(x, Atom::Carried(..) | Atom::Opaque(_))) {
+                let next = a.replace(next, &earlier, &mut FxHashMap::default());
+                let first = a.known_under(*first, &self.begins);
+                a.sequences.insert(next, Sequence { first, value: known[x], begins: self.begins.clone() });
+            }
+        }
+    }
+
+    /// Adds the values of all lanes of registers of which each lane's value is known.
+    fn together(&mut self, header: u32, entry: &[Option<Val>], known: &mut FxHashMap<Term, Term>) {
+        let a = &mut self.s.arena;
+        for r in (0..entry.len() as Reg).filter(|r| matches!(entry[*r as usize], Some(Val::Lanes(_)))) {
+            if !a.reads_lanes(header, r) {
+                continue;
+            }
+            let lane = |a: &mut Arena, l: u8| a.atom(Atom::Carried(header, r, l));
+            let list: Vec<Term> = (1..=32).map_while(|l| known.get(&lane(a, l)).copied()).collect();
+            if let Ok(list) = <&[Term; 32]>::try_from(list.as_slice()) {
+                let all = a.lanes(list);
+                known.insert(lane(a, ALL_LANES), all);
+            }
+        }
     }
 
     /// A closed form for one register, if its next value has a simple form.

@@ -1,7 +1,7 @@
 //! Branches that data decide in each lane.
 
 use crate::flow::BlockId;
-use crate::ptx::Error;
+use crate::ptx::{Error, Reg};
 
 use super::tree::Val;
 use super::walk::{Stop, Walk};
@@ -62,14 +62,30 @@ impl Walk<'_, '_> {
         for (r, (x, y)) in a.into_iter().zip(b).enumerate() {
             let v = match (x, y) {
                 (Some(x), Some(y)) if x == y => Some(x),
-                (Some(_), Some(_)) => {
-                    let v = self.opaque_lanes(format!("data that decides at line {}", inst.line));
-                    Some(self.unknown_of(r as u32, v))
-                }
+                (Some(x), Some(y)) => match self.either(r as u32, cond, (&x, &y)) {
+                    Some(v) => Some(v),
+                    None => {
+                        let v = self.opaque_lanes(format!("data that decides at line {}", inst.line));
+                        Some(self.unknown_of(r as u32, v))
+                    }
+                },
                 (x, y) => x.or(y),
             };
             self.regs.push(v);
         }
         Ok(if join == self.s.flow.exit() { Stop::End } else { Stop::At(join) })
+    }
+
+    /// The values of lanes of which each has one or another, where all are followed and lanes search with them.
+    fn either(&mut self, r: Reg, cond: &Val, (x, y): (&Val, &Val)) -> Option<Val> {
+        if !self.s.searches.read.contains(&r) {
+            return None;
+        }
+        let lanes = (0..32).filter(|l| self.lanes >> l & 1 == 1);
+        if lanes.clone().any(|l| [cond, x, y].iter().any(|v| self.opaque(v.at(l)))) {
+            return None;
+        }
+        let a = &mut self.s.arena;
+        Some(Val::of(std::array::from_fn(|l| a.cond(cond.at(l), x.at(l), y.at(l)))))
     }
 }

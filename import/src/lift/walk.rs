@@ -51,6 +51,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) group: u32,
     pub(super) regs: Vec<Option<Val>>,
     pub(super) facts: Facts,
+    /// What is known where the loop that is being solved begins its first iteration.
+    pub(super) begins: Facts,
     pub(super) nodes: Vec<Node>,
     pub(super) frames: Vec<Frame>,
     /// Conditions of the branches taken so far.

@@ -35,7 +35,7 @@ fn lift_with(
     (outcomes, unknown): (&[Outcome], Unknown),
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
     let (s, lists) = warps_in(module, entry, flow, launch, outcomes, (true, unknown))?;
-    let words = s.mail.knows_words();
+    let (words, searches) = (s.mail.knows_words(), !s.searches.is_empty());
     // Without the words: they may be no help, where there are any.
     let without = std::cell::OnceCell::new();
     let again = |way: Way| {
@@ -59,7 +59,15 @@ fn lift_with(
         result => result,
     };
     let numbered = || again(Way { compared: Compared::InEach, ..Way::default() });
+    let numbered_alone = || -> Result<Lifted, (Error, Option<Wanted>)> {
+        let mut done = numbered()?;
+        let with_steps = again(Way { compared: Compared::InEachWithSteps, ..Way::default() });
+        done.stepped = with_steps.ok().map(Box::new);
+        Ok(done)
+    };
     let mut done = match second {
+        // What a search finds differs by iteration, whatever accesses do.
+        Err(e) if searches && e.0.expected == super::data::NO_RESET => numbered_alone().map_err(|_| e),
         Err(e) if !launch.timed => {
             let with = |accesses| {
                 let way = Way { accesses, ..Way::default() };
@@ -68,7 +76,7 @@ fn lift_with(
                     result => result,
                 }
             };
-            let Ok(mut done) = with(Accesses::Done) else { return numbered().map_err(|_| e) };
+            let Ok(mut done) = with(Accesses::Done) else { return numbered_alone().map_err(|_| e) };
             done.without = with(Accesses::LeftOut).ok().map(Box::new);
             Ok(done)
         }
@@ -90,6 +98,8 @@ pub(super) enum Compared {
     UpToSome,
     /// Each has any outcome in each iteration.
     InEach,
+    /// The same, and loops whose length differs by iteration have at least one step.
+    InEachWithSteps,
 }
 
 /// How a program is made of the operations of all warps.

@@ -94,6 +94,10 @@ impl Walk<'_, '_> {
         // Most instructions are computed: the name of the function is made when it is needed.
         let mut functions = std::mem::take(&mut self.s.functions);
         let mut named = None;
+        // What words of memory decide for a whole warp, and the lane that a vote picks, where lanes search.
+        let decides = matches!(i.op.as_str(), "setp" | "brev" | "bfind" | "popc" | "clz")
+            && !self.s.searches.is_empty()
+            && args.iter().all(|v| matches!(v, Val::Uni(_)));
         let mut function = |a: &mut Arena, x: &[Term]| {
             let mut any = false;
             let mut of_launch = |y: Atom| {
@@ -104,8 +108,10 @@ impl Walk<'_, '_> {
             let read: Vec<Term> = read.collect();
             let known = read.iter().all(|t| {
                 let mut all = true;
-                a.each_atom(*t, &mut |y| all &= of_launch(y));
-                all && !a.reads_words(*t)
+                a.each_atom(*t, &mut |y| {
+                    all &= of_launch(y) || decides && matches!(y, Atom::Counter(_) | Atom::Carried(..))
+                });
+                all && (decides || !a.reads_words(*t))
             });
             if !known || !any {
                 return None;
@@ -122,6 +128,9 @@ impl Walk<'_, '_> {
             });
             if i.op == "setp" {
                 a.predicates.insert(FUNCTIONS + id);
+            }
+            if matches!(i.op.as_str(), "popc" | "clz") {
+                a.natural_functions.insert(FUNCTIONS + id, Vec::new());
             }
             let name = a.int(FUNCTIONS + id);
             let all: Vec<Term> = std::iter::once(name).chain(read).collect();

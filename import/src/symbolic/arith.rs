@@ -41,8 +41,23 @@ impl Arena {
         match (self.constant(a), self.constant(b)) {
             (_, Some(c)) => self.scale(a, c),
             (Some(c), _) => self.scale(b, c),
+            // The iteration before: `n * (i - 1)` is `n * i - n`.
+            _ if self.is_other_iteration(a) => self.mul_iteration(b, a),
+            _ if self.is_other_iteration(b) => self.mul_iteration(a, b),
             _ => self.intern(Node::Op(Op::Mul, Rc::new([a.min(b), a.max(b)]))),
         }
+    }
+
+    /// Whether a term is another iteration than the one of a counter.
+    fn is_other_iteration(&self, t: Term) -> bool {
+        let Node::Sum(k, parts) = self.node(t) else { return false };
+        *k != 0 && matches!(**parts, [(x, 1)] if matches!(self.node(x), Node::Atom(Atom::Counter(_))))
+    }
+
+    fn mul_iteration(&mut self, n: Term, iteration: Term) -> Term {
+        let (k, parts) = self.parts(iteration);
+        let (all, more) = (self.mul(n, parts[0].0), self.scale(n, k));
+        self.add(all, more)
     }
 
     /// A sum in which two choices by the sign of one number become one.

@@ -7,7 +7,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Arena, Atom, NO_LOOP, Node, Op, Term, WORDS};
+use super::{ALL_LANES, Arena, Atom, NO_LOOP, Node, Op, Term, WORDS};
 
 /// The parameter whose bytes stand for the places of a function. No kernel has as many.
 const PLACES: u16 = u16::MAX;
@@ -32,17 +32,48 @@ impl Arena {
             true => self.with_places(n),
             false => (n.clone(), atoms.to_vec()),
         };
-        let known = self.large.iter().position(|x| *x == n);
-        let name = LARGE + known.unwrap_or(self.large.len()) as i64;
+        let name = LARGE + self.number_of(&n) as i64;
         if matches!(n, Node::Op(Op::Ge | Op::Eq | Op::Not | Op::Both | Op::Either, _)) {
             self.predicates.insert(name);
-        }
-        if known.is_none() {
-            self.large.push(n);
         }
         let mut args = vec![self.int(name)];
         args.extend(atoms.iter().map(|a| self.atom(*a)).collect::<Vec<_>>());
         self.op(Op::Load, &args)
+    }
+
+    /// The number of the function that stands for a node.
+    fn number_of(&mut self, n: &Node) -> usize {
+        if let Some(known) = self.large_numbers.get(n) {
+            return *known;
+        }
+        self.large.push(n.clone());
+        self.large_numbers.insert(n.clone(), self.large.len() - 1);
+        self.large.len() - 1
+    }
+
+    /// One term for the values of all lanes of a warp.
+    pub fn lanes(&mut self, values: &[Term; 32]) -> Term {
+        if let Some(Atom::Carried(h, r, 1)) = self.as_atom(values[0])
+            && (0u8..).zip(values).all(|(l, t)| self.as_atom(*t) == Some(Atom::Carried(h, r, l + 1)))
+        {
+            return self.atom(Atom::Carried(h, r, ALL_LANES));
+        }
+        let name = self.int(LARGE - 1);
+        let mut atoms: Vec<Atom> = values.iter().flat_map(|t| self.atoms(*t).to_vec()).collect();
+        atoms.sort_unstable();
+        atoms.dedup();
+        let node = Node::Op(Op::Load, std::iter::once(name).chain(values.iter().copied()).collect());
+        // Numbers have no places.
+        if atoms.is_empty() {
+            let at = self.number_of(&node);
+            return self.int(LARGE + at as i64);
+        }
+        self.large(&node, &atoms, super::MOST_ATOMS)
+    }
+
+    /// Whether the values of all lanes of a register at the start of an iteration are an operand of a function.
+    pub fn reads_lanes(&self, header: u32, register: u32) -> bool {
+        self.known.contains_key(&Node::Atom(Atom::Carried(header, register, ALL_LANES)))
     }
 
     /// A node with places for its atoms, and the atoms in the order in which it reads them.

@@ -6,11 +6,13 @@
 mod arith;
 mod bits;
 mod boolean;
+mod known;
 mod large;
 mod long_magic;
 mod numbers;
 mod outcomes;
 mod points;
+mod pulled;
 mod quotients;
 mod range;
 mod reads;
@@ -27,6 +29,8 @@ use rustc_hash::FxHashMap;
 
 pub use boolean::Facts;
 pub use outcomes::Numbered;
+pub use pulled::Sequence;
+use reads::Memory;
 pub use reads::{Linear, NO_LOOP};
 
 /// Number of a term in its arena.
@@ -41,7 +45,8 @@ pub enum Atom {
     Place(Place),
     /// The index of an iteration, by the header block of the loop.
     Counter(u32),
-    /// The value of a register at the start of an iteration, while its loop is being solved: header, register, lane.
+    /// The value of a register at the start of an iteration, while its loop is being solved: header, register, lane. Lane 0
+    /// stands for each lane where all have one value, others are counted from 1, and [`ALL_LANES`] is the list of all.
     Carried(u32, u32, u8),
     /// A variable of the program that is built.
     Var(u32),
@@ -52,6 +57,9 @@ pub enum Atom {
     /// A value that is not tracked.
     Opaque(u32),
 }
+
+/// The number of all lanes together.
+pub const ALL_LANES: u8 = 33;
 
 /// A coordinate of the CTA, or a size of the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -157,6 +165,8 @@ pub struct Arena {
     sizes: Vec<u64>,
     /// Atoms of each term.
     atoms: Vec<Rc<[Atom]>>,
+    /// Which memory each term reads.
+    memory: Vec<Memory>,
     known: FxHashMap<Node, Term>,
     /// The term of each opaque value, and the reason why it is one. The first has number 1.
     opaque: Vec<(Term, Rc<str>)>,
@@ -188,10 +198,16 @@ pub struct Arena {
     pub compares_unsigned: bool,
     /// Addresses that stand for functions whose value is 0 or 1 ([`Op::Load`]).
     pub predicates: std::collections::BTreeSet<i64>,
+    /// Functions whose values are not negative where some of their operands are not.
+    pub natural_functions: BTreeMap<i64, Vec<usize>>,
+    /// What searches leave for each iteration, by what the iteration before makes.
+    pub sequences: FxHashMap<Term, Sequence>,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
     packed: FxHashMap<(Term, u32), Packed>,
     /// The nodes that functions stand for.
     large: Vec<Node>,
+    /// The same by node.
+    large_numbers: FxHashMap<Node, usize>,
     /// Conditions with one outcome in all launches that are looked at.
     settled: FxHashMap<Term, bool>,
 }
@@ -219,6 +235,7 @@ impl Arena {
         let t = self.nodes.len() as Term;
         self.sizes.push(size);
         self.atoms.push(atoms);
+        self.memory.push(self.memory_of(&n));
         self.nodes.push(n.clone());
         self.known.insert(n, t);
         t
@@ -327,6 +344,7 @@ impl Arena {
         let a = Atom::Opaque(self.opaque.len() as u32);
         self.sizes.push(1);
         self.atoms.push(Rc::new([a]));
+        self.memory.push(Memory::default());
         self.nodes.push(Node::Atom(a));
         t
     }

@@ -44,6 +44,12 @@ impl Arena {
         self.shifted.get(&t).copied()
     }
 
+    /// Whether the value of a function is not negative.
+    fn is_natural(&self, args: &[Term]) -> bool {
+        let needs = self.constant(args[0]).and_then(|name| self.natural_functions.get(&name));
+        needs.is_some_and(|needs| needs.iter().all(|n| self.range(args[*n]).0 >= 0))
+    }
+
     fn bounds(&self, t: Term) -> (i64, i64) {
         let clip = |v: i128| v.clamp(-(FAR as i128), FAR as i128) as i64;
         match self.node(t) {
@@ -144,6 +150,7 @@ impl Arena {
             },
             Op::MulHigh if at(0).0 >= 0 => (0, at(0).1),
             Op::Load if self.constant(args[0]).is_some_and(|at| self.predicates.contains(&at)) => (0, 1),
+            Op::Load if self.is_natural(args) => (0, FAR),
             Op::Load if self.constant(args[0]) == Some(super::outcomes::LENGTH) => (0, (1 << 31) - 1),
             Op::Shl | Op::MulHigh | Op::Load => (-FAR, FAR),
         }

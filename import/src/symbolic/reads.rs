@@ -8,6 +8,15 @@ use super::{Arena, Atom, Node, Op, Term, WORDS};
 /// conditions have equal counts.
 pub const NO_LOOP: u32 = u32::MAX;
 
+/// Which memory a term reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Memory {
+    /// Any.
+    any: bool,
+    /// Words that the kernel may change.
+    words: bool,
+}
+
 /// A sum with a multiple of the iteration of a loop.
 #[derive(Clone, Debug)]
 pub struct Linear {
@@ -27,22 +36,45 @@ impl Arena {
 
     /// Whether a term reads a word that the kernel may change.
     pub fn reads_words(&self, t: Term) -> bool {
-        match self.node(t) {
-            Node::Const(_) | Node::Atom(_) => false,
-            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.reads_words(*x)),
-            Node::Op(Op::Load, args) if self.constant(args[0]).is_some_and(|at| at >= WORDS) => true,
-            Node::Op(_, args) => args.iter().any(|x| self.reads_words(*x)),
-            Node::Table(i, ..) => self.reads_words(*i),
-        }
+        self.memory[t as usize].words
     }
 
     /// Whether a term reads a word of memory.
     pub fn reads_memory(&self, t: Term) -> bool {
+        self.memory[t as usize].any
+    }
+
+    /// What a node reads, by what its operands do.
+    pub(super) fn memory_of(&self, n: &Node) -> Memory {
+        let operands = self.operands(n).into_iter().map(|t| self.memory[t as usize]);
+        let mut all =
+            operands.fold(Memory::default(), |x, y| Memory { any: x.any || y.any, words: x.words || y.words });
+        if let Node::Op(Op::Load, args) = n {
+            all.any = true;
+            all.words |= self.constant(args[0]).is_some_and(|at| at >= WORDS);
+        }
+        all
+    }
+
+    /// Whether a term is or contains another one.
+    pub fn has(&self, t: Term, part: Term) -> bool {
+        t == part
+            || match self.node(t) {
+                Node::Const(_) | Node::Atom(_) => false,
+                Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.has(*x, part)),
+                Node::Op(_, args) => args.iter().any(|x| self.has(*x, part)),
+                Node::Table(i, ..) => self.has(*i, part),
+            }
+    }
+
+    /// Whether a term has the value of one of these functions.
+    pub fn calls(&self, t: Term, functions: &std::collections::BTreeSet<i64>) -> bool {
         match self.node(t) {
             Node::Const(_) | Node::Atom(_) => false,
-            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.reads_memory(*x)),
-            Node::Op(op, args) => *op == Op::Load || args.iter().any(|x| self.reads_memory(*x)),
-            Node::Table(i, ..) => self.reads_memory(*i),
+            Node::Sum(_, parts) => parts.iter().any(|(x, _)| self.calls(*x, functions)),
+            Node::Op(Op::Load, args) if self.constant(args[0]).is_some_and(|at| functions.contains(&at)) => true,
+            Node::Op(_, args) => args.iter().any(|x| self.calls(*x, functions)),
+            Node::Table(i, ..) => self.calls(*i, functions),
         }
     }
 

@@ -32,7 +32,7 @@ fn ring(producer: [&str; 2], consumer: [&str; 2]) -> String {
          \t.shared .align 8 .b8 bars[48];\n\tld.param.u32 %r11, [k_param_0];\n\tld.param.u32 %r10, [k_param_1];\n\
          \tld.param.u64 %rd1, [k_param_2];\n\tmov.u32 %r1, %tid.x;\n\tmov.b32 %r2, data;\n\tmov.b32 %r3, bars;\n\
          \tand.b32 %r4, %r1, 31;\n\tshl.b32 %r4, %r4, 2;\n\tadd.s32 %r5, %r2, %r4;\n\tsetp.ne.s32 %p1, %r1, 0;\n\
-         \t@%p1 bra $L0;\n{inits}$L0:\n\tbar.sync 0;\n\tmov.b32 %r30, 0;\n\tmov.b32 %r31, 0;\n\
+         \t@%p1 bra $L0;\n{inits}$L0:\n\tbar.sync 0;\n\tmov.b32 %r30, 0;\n\tmov.b32 %r31, 0;\n\tmov.b32 %r50, 0;\n\
          \tsetp.lt.s32 %p3, %r11, 1;\n\t@%p3 bra $END;\n\tsetp.gt.u32 %p7, %r1, 31;\n\t@%p7 bra $CONS;\n\
          {}\tbra.uni $END;\n$CONS:\n{}$END:\n\tret;\n}}\n",
         side("p", producer, "[%r33+24], %r34", "\tst.shared.b32 [%r37], %r1;\n", "[%r33]"),
@@ -87,4 +87,34 @@ fn a_condition_and_a_length_of_one_tile_are_not_proved_where_roles_differ() {
     assert!(both.starts_with("bounded"), "{both}");
     not_proved(&ring([&one, &length], [NEVER, &length]));
     not_proved(&ring([&one, &length], [&one, &word(2)]));
+}
+
+/// The length of the group of a tile. All lanes look for the group from the one before on: the first whose end is `above`
+/// the tile. The registers have numbers from `r` on; `swapped` has the operands of sums in another order.
+fn search(label: &str, above: &str, r: u32, swapped: bool) -> String {
+    let [lane, own, end, found, place] = [0, 1, 2, 3, 4].map(|n| format!("%r{}", r + n));
+    let sum = |to: &str, a: &str, b: &str| {
+        let (a, b) = if swapped { (b, a) } else { (a, b) };
+        format!("\tadd.s32 {to}, {a}, {b};\n")
+    };
+    format!(
+        "\tand.b32 {lane}, %r1, 31;\n${label}:\n{}\tmul.wide.u32 %rd2, {own}, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\
+         \tld.global.nc.u32 {end}, [%rd3];\n\tsetp.{above}.u32 %p11, {end}, %r32;\n\
+         \tvote.sync.ballot.b32 {found}, %p11, -1;\n\tsetp.ne.b32 %p12, {found}, 0;\n\t@%p12 bra $F{label};\n\
+         {}\tbra.uni ${label};\n$F{label}:\n\tbrev.b32 {place}, {found};\n\
+         \tbfind.shiftamt.u32 {place}, {place};\n{}\tmul.wide.u32 %rd2, %r50, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\
+         \tld.global.nc.u32 %r44, [%rd3+4096];\n\tmax.s32 %r46, %r44, 0;\n",
+        sum(&own, "%r50", &lane),
+        sum("%r50", "%r50", "32"),
+        sum("%r50", "%r50", &place)
+    )
+}
+
+/// Each role looks for itself. A role that looks in another way may find another length.
+#[test]
+fn roles_that_search_for_the_group_of_a_tile_by_votes_find_one_length() {
+    let producer = search("G", "gt", 51, false);
+    assert_eq!(ring([NEVER, &producer], [NEVER, &search("H", "gt", 56, true)]), "proved\t");
+    not_proved(&ring([NEVER, &producer], [NEVER, &search("H", "ge", 56, true)]));
+    not_proved(&ring([NEVER, &producer], [NEVER, &word(0)]));
 }
