@@ -371,11 +371,8 @@ pub(crate) fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict 
     let verdict = without_impossible_fault(subject, verdict, options.limits());
     let verdict = with_iterations(subject, verdict, options.limits());
     let v = without_proof(subject, for_some_data(subject, verdict));
-    let stepped = subject
-        .imported
-        .as_mut()
-        .and_then(|i| i.stepped.take())
-        .filter(|_| matches!(v.outcome, Outcome::GaveUp { .. }));
+    let undecided = matches!(v.outcome, Outcome::GaveUp { .. } | Outcome::Bounded { .. });
+    let stepped = subject.imported.as_mut().and_then(|i| i.stepped.take()).filter(|_| undecided);
     if let Some(mut stepped) = stepped {
         let other = self::verdict(&mut stepped, options);
         if other.outcome == Outcome::Proved {

@@ -16,8 +16,8 @@ use crate::flow::{BlockId, Ending, ending};
 use crate::ptx::{Inst, Reg};
 use crate::symbolic::{Atom, Term};
 
-use super::alike_loops::When;
 use super::exits::Exit;
+use super::loop_parts::When;
 use super::loops::Solved;
 use super::slice::{acts, only_global};
 use super::tree::Val;

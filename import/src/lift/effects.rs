@@ -4,6 +4,7 @@ use crate::ptx::{Arg, Error, Inst};
 use crate::symbolic::Term;
 
 use super::sizes::TENSOR_MAP;
+use super::slice::only_global;
 use super::states::waits_for_state;
 use super::tree::{Effect, Fence, Stream, Touch, Val};
 use super::walk::Walk;
@@ -26,7 +27,7 @@ impl Walk<'_, '_> {
                 return Ok(false);
             }
             "st" => {
-                if i.has("async") {
+                if i.has("async") && !only_global(i) {
                     return self.async_store(at, i, Touch::Write).map(|()| true);
                 }
                 let v = self.address(i.arg(0))?;
@@ -48,13 +49,13 @@ impl Walk<'_, '_> {
             }
             "stmatrix" => self.touches(at, i, Touch::Write)?,
             "red" | "atom" | "multimem" => {
-                if i.op == "red" && i.has("async") {
+                if i.op == "red" && i.has("async") && !only_global(i) {
                     return self.async_store(at, i, Touch::Atomic).map(|()| true);
                 }
                 let n = if i.op == "red" { 0 } else { 1 };
                 let v = self.address(i.args.get(n).unwrap_or(&Arg::Sink))?;
                 let shared = self.is_shared(i, &v);
-                if i.has("async") || (shared && i.op == "multimem") {
+                if i.has("async") && !only_global(i) || (shared && i.op == "multimem") {
                     return Err(self.unknown(i));
                 }
                 if shared {

@@ -19,7 +19,7 @@ use crate::flow::BlockId;
 use crate::ptx::{Arg, Inst, Reg};
 use crate::symbolic::{Atom, FUNCTIONS, Op, Term};
 
-use super::alike_loops::{Part, written};
+use super::loop_parts::{Part, written};
 use super::named::Loop;
 use super::searches::exchanges;
 use super::shape::{CARRIED, INNER, LANE, Shape};

@@ -2,7 +2,6 @@
 
 mod advance;
 mod alike;
-mod alike_loops;
 mod alone;
 mod always;
 mod anywhere;
@@ -52,6 +51,7 @@ pub mod launch;
 mod loaded;
 mod loaded_behind;
 mod loads;
+mod loop_parts;
 mod loops;
 mod mailbox;
 mod map_fences;

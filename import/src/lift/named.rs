@@ -9,8 +9,8 @@ use std::fmt::Write;
 use crate::ptx::Reg;
 use crate::symbolic::{Arena, Atom, Node, Op, Term};
 
-use super::alike_loops::When;
 use super::functions::{Env, Eval, Iteration};
+use super::loop_parts::When;
 use super::shape::{CARRIED, INNER, Shape};
 
 /// A loop that was evaluated.

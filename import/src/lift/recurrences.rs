@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The value at the start of iteration i is a function of i, of the registers before the loop and of memory that does not
-//! change. The text of the instructions names the function (`alike_loops.rs`), so roles that search in the same way have
+//! change. The text of the instructions names the function (`loop_parts.rs`), so roles that search in the same way have
 //! one sequence. Only registers that decide where their own next value is loaded from are such a search: the slot of a ring
 //! that a loaded count moves on is a variable.
 
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::ptx::{Inst, Reg};
 use crate::symbolic::{ALL_LANES, Atom, Term};
 
-use super::alike_loops::{Part, When};
+use super::loop_parts::{Part, When};
 use super::searches::exchanges;
 use super::slice::{acts, only_global, reads};
 use super::tree::Val;

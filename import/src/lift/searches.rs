@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::flow::{BlockId, Flow};
 use crate::ptx::{Entry, Inst, Reg};
 
-use super::alike_loops::{Part, When, written};
 use super::computed::is_function;
+use super::loop_parts::{Part, When, written};
 use super::slice::reads;
 use super::tree::Val;
 use super::walk::Walk;

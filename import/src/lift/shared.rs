@@ -6,9 +6,9 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module, Reg};
 use crate::symbolic::{Arena, FUNCTIONS, Term};
 
-use super::alike_loops::{Part, When};
 use super::cases::Cases;
 use super::launch::{Argument, Launch, ParamField};
+use super::loop_parts::{Part, When};
 use super::mailbox::Mail;
 
 /// The state that the walks of all warps share.

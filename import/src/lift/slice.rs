@@ -90,9 +90,9 @@ fn reads_global(i: &Inst) -> bool {
     matches!(i.op.as_str(), "ld" | "ldu") && i.has("global") && !i.has("param")
 }
 
-/// Whether an instruction only writes global memory, which is not followed.
+/// Whether an instruction only writes global memory, which is not followed. An asynchronous write there signals no mbarrier.
 pub(super) fn only_global(i: &Inst) -> bool {
-    matches!(i.op.as_str(), "st" | "red") && i.has("global") && !i.has("async")
+    matches!(i.op.as_str(), "st" | "red") && i.has("global")
 }
 
 /// Registers that operations, branches and addresses depend on, and the branches that are passed over. Addresses in

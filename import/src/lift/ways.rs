@@ -58,16 +58,15 @@ fn lift_with(
         Err(e) if !launch.timed && no_count(&e) => otherwise(Way::default()).ok_or(e),
         result => result,
     };
-    let numbered = || again(Way { compared: Compared::InEach, ..Way::default() });
-    let numbered_alone = || -> Result<Lifted, (Error, Option<Wanted>)> {
-        let mut done = numbered()?;
+    let numbered = || -> Result<Lifted, (Error, Option<Wanted>)> {
+        let mut done = again(Way { compared: Compared::InEach, ..Way::default() })?;
         let with_steps = again(Way { compared: Compared::InEachWithSteps, ..Way::default() });
         done.stepped = with_steps.ok().map(Box::new);
         Ok(done)
     };
     let mut done = match second {
         // What a search finds differs by iteration, whatever accesses do.
-        Err(e) if searches && e.0.expected == super::data::NO_RESET => numbered_alone().map_err(|_| e),
+        Err(e) if searches && e.0.expected == super::data::NO_RESET => numbered().map_err(|_| e),
         Err(e) if !launch.timed => {
             let with = |accesses| {
                 let way = Way { accesses, ..Way::default() };
@@ -76,7 +75,7 @@ fn lift_with(
                     result => result,
                 }
             };
-            let Ok(mut done) = with(Accesses::Done) else { return numbered_alone().map_err(|_| e) };
+            let Ok(mut done) = with(Accesses::Done) else { return numbered().map_err(|_| e) };
             done.without = with(Accesses::LeftOut).ok().map(Box::new);
             Ok(done)
         }
@@ -84,6 +83,7 @@ fn lift_with(
     }?;
     if !launch.timed && done.differs {
         done.numbered = numbered().ok().map(Box::new);
+        done.stepped = done.numbered.as_mut().and_then(|n| n.stepped.take());
     }
     Ok(done)
 }

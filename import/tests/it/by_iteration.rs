@@ -118,3 +118,13 @@ fn roles_that_search_for_the_group_of_a_tile_by_votes_find_one_length() {
     not_proved(&ring([NEVER, &producer], [NEVER, &search("H", "ge", 56, true)]));
     not_proved(&ring([NEVER, &producer], [NEVER, &word(0)]));
 }
+
+/// The first step of the consumer stands before its loop. With a tile of no step it waits for ever.
+#[test]
+fn a_first_step_before_the_loop_is_proved_for_tiles_with_steps() {
+    let (always, less) = ("\tsetp.eq.u32 %p8, %r2, %r2;\n", "\tadd.s32 %r46, %r46, -1;\n");
+    let (producer, consumer) = (search("G", "gt", 51, false), search("H", "gt", 56, true));
+    let found = ring([always, &producer], [NEVER, &format!("{consumer}{less}")]);
+    assert_eq!(found, "proved\twith a step each time");
+    not_proved(&ring([always, &producer], [NEVER, &format!("{consumer}{less}{less}")]));
+}

@@ -28,7 +28,13 @@ pub(crate) fn decided(module: &ptx::Module, entry: &ptx::Entry, name: &str, text
     };
     let machine = warpline_models::embedded(machine(&module.target)).expect("a machine");
     let numbered = lifted.numbered.as_deref().map(|l| verdict_of(l, &machine)).filter(|v| v == "proved\t");
-    numbered.unwrap_or_else(|| verdict_of(&lifted, &machine))
+    let found = numbered.unwrap_or_else(|| verdict_of(&lifted, &machine));
+    let undecided = found.starts_with("gave up") || found.starts_with("bounded");
+    let stepped = lifted.stepped.as_deref().filter(|_| undecided);
+    match stepped.map(|l| verdict_of(l, &machine)) {
+        Some(v) if v == "proved\t" => format!("{v}with a step each time"),
+        _ => found,
+    }
 }
 
 fn verdict_of(lifted: &lift::Lifted, machine: &Machine) -> String {

@@ -59,6 +59,17 @@ pub struct Trips {
     fixed: Vec<(u32, String)>,
 }
 
+/// The smallest value of a parameter: 0, or that which the kernel asks for. Of a compiled kernel, sizes for which the main
+/// loop begins behind a step that is always made are not known to be launched.
+fn least(symbolic: &Program, p: ParamId) -> Option<i64> {
+    let bound = |e: &Expr| match e {
+        Expr::Binary(Binary::Ge, of) if of.0 == Expr::Param(p) => of.1.constant(),
+        _ => None,
+    };
+    let required = symbolic.forms.requires.iter().filter_map(bound).max();
+    required.or((!symbolic.opaque_globals).then_some(0))
+}
+
 impl Trips {
     /// The first parameter, in order of declaration, on which the bound of a loop depends linearly. A loop without
     /// another such loop inside is preferred.
@@ -95,6 +106,8 @@ impl Trips {
         // steps are counted.
         let counted = (slope.num == 1 && !reads_variables(main)).then(|| symbolic.launch_value(main.bound.as_ref()?));
         let (step, bound) = (slope.den, counted.unwrap_or(Some(symbol.value / slope.den))?);
+        // Values below that of a loop without iterations count, too, such as 0 for `0..k - 1`.
+        let bound = least(symbolic, p).map_or(bound, |least| bound.max((symbol.value - least).div_euclid(step)));
         let mut varied = BTreeSet::from([p]);
         let mut outer = Outer::of(symbolic, p);
         let mut other = if outer.is_none() { other(symbolic, p) } else { None };
