@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::protocol::WaitTarget;
 use crate::report::Waiting;
-use crate::timeline::{Mark, SpanKind, Stall, TICKS};
+use crate::timeline::{Mark, SpanKind, Stall, TICKS, WAITS_FOR_EVER};
 
 use super::record::Links;
 use super::run::Engine;
@@ -71,7 +71,7 @@ impl Engine<'_> {
             }
         }
         // Repetitions are skipped only behind the last span of a record.
-        let mark = |(site, tick)| Mark { tick: tick + self.skipped, label: "waits for ever".to_string(), site };
+        let mark = |(site, tick)| Mark { tick: tick + self.skipped, label: WAITS_FOR_EVER.to_string(), site };
         (end + self.skipped, if hung { since.into_iter().map(mark).collect() } else { Vec::new() })
     }
 }
