@@ -15,6 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use rayon::prelude::*;
 use warpline_sim::code::Code;
 use warpline_sim::report::Finding;
 use warpline_verify::{Outcome, Violation};
@@ -94,6 +95,15 @@ impl Sizes<'_> {
         Some(Trial { given, decided })
     }
 
+    /// Tries all sizes that are left, side by side. Each gets the same share of the steps that are left, so that the
+    /// outcomes do not depend on threads.
+    fn try_all(&mut self) {
+        let open: Vec<u32> = SIZES.into_iter().filter(|n| !self.tried.contains_key(n)).collect();
+        let share = self.left / (open.len() as u64).max(1);
+        let trials: Vec<_> = open.par_iter().map(|n| self.trial(*n, share)).collect();
+        self.tried.extend(open.into_iter().zip(trials));
+    }
+
     fn proved(&mut self, threads: u32) -> bool {
         self.outcome(threads) == Some(Outcome::Proved)
     }
@@ -112,6 +122,7 @@ impl Sizes<'_> {
         if !alike {
             return None;
         }
+        self.try_all();
         let large = || SIZES.into_iter().filter(|n| *n > 32);
         let right: Vec<u32> = large().filter(|n| self.proved(*n)).collect();
         let other: Vec<u32> = large().filter(|n| !right.contains(n)).collect();
