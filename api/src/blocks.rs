@@ -1,25 +1,44 @@
 //! The verdict on a compiled kernel whose text does not say how many threads a block has.
 //!
 //! The host code knows that number, and a kernel is right for few of them. More threads than were meant write to the same
-//! bytes. Fewer threads leave bytes unwritten that others read. So usual sizes are tried, and the verdict is a proof for
-//! the size that the kernel needs.
+//! bytes. Fewer threads leave bytes unwritten that others read. So usual sizes are tried:
+//!
+//! | sizes | verdict |
+//! |---|---|
+//! | one is proved although half of it is not | the proof for that size |
+//! | several are proved, and none of 64 threads or more has a fault or cannot be read | the proof for those sizes |
+//! | all have one fault in common | that fault, with 128 threads |
+//! | other | the error that asks for `--block`, with the outcome of each size |
+//!
+//! Faults that differ by size are those of wrong sizes: a kernel for 224 threads hangs with 128, and has another fault with 256.
 
-use warpline_verify::Outcome;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use rayon::prelude::*;
+use warpline_sim::code::Code;
+use warpline_sim::report::Finding;
+use warpline_verify::{Outcome, Violation};
 
 use crate::error::Error;
 use crate::load::{Subject, leaves_block_open, load};
 use crate::request::Request;
-use crate::verify::{ProofOptions, Verification, verdict, verify};
+use crate::verify::{Decided, ProofOptions, Verification, decided, verify};
 
-/// Steps of the search for all sizes. One that is not meant may have no period to be found.
-const STEPS: u64 = 2_000_000;
+/// Sizes that are tried, in threads. One warp alone proves nothing: no other warp races with it.
+const SIZES: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+/// The size that is tried first, and with which a common fault is shown.
+const USUAL: u32 = 128;
+/// Steps for the usual size. One that is not meant may have no period to be found.
+const USUAL_STEPS: u64 = 8_000_000;
+/// Steps for all other sizes together.
+const OTHER_STEPS: u64 = 2_000_000;
 
-/// Verifies what a request names. Where nothing says how many threads a block of a compiled kernel has, blocks of 64, 128
-/// and 256 threads are tried. The verdict is the proof for the size that is proved although half of it is not. Its
-/// assumptions name that size.
+/// Verifies what a request names. Where nothing says how many threads a block of a compiled kernel has, usual sizes are
+/// tried, and the assumptions of the verdict name those for which it holds.
 ///
 /// # Errors
-/// As for [`load`] and [`verify`]. A kernel for which no such size is found needs `--block`.
+/// As for [`load`] and [`verify`]. A kernel for which the sizes do not decide needs `--block`.
 pub fn verify_request(request: &Request, options: &ProofOptions) -> Result<Verification, Error> {
     let open = match load(request) {
         Ok(subject) => return verify(&subject, options),
@@ -28,30 +47,173 @@ pub fn verify_request(request: &Request, options: &ProofOptions) -> Result<Verif
     if !leaves_block_open(request) {
         return Err(open);
     }
-    let mut left = options.max_steps.min(STEPS);
-    let mut outcome = |threads: u32| {
-        let mut subject = of_size(request, threads).ok().filter(|_| left > 0)?;
-        let v = verdict(&mut subject, &ProofOptions { max_steps: left, ..*options });
-        left = left.saturating_sub(v.steps);
-        Some(v.outcome)
-    };
-    let proved = |outcome: Option<Outcome>| outcome == Some(Outcome::Proved);
-    let threads = match outcome(128) {
-        // What cannot be read for one size is hardly read for another.
-        None => return Err(open),
-        Some(Outcome::Proved) => (!proved(outcome(64))).then_some(128),
-        Some(Outcome::Bounded { .. } | Outcome::GaveUp { .. }) if proved(outcome(256)) => Some(256),
-        Some(_) => (proved(outcome(64)) && !proved(outcome(32))).then_some(64),
-    };
-    let Some(threads) = threads else { return Err(open) };
-    let mut v = verify(&of_size(request, threads)?, options)?;
-    let what = format!("a block has {threads} threads, as the text does not say (`--block`)");
+    let start = Instant::now();
+    let mut sizes = Sizes { request, options, left: options.max_steps.min(OTHER_STEPS), tried: BTreeMap::new() };
+    let Some((shown, what)) = sizes.decision() else { return Err(sizes.listed(open)) };
+    let Some(Some(trial)) = sizes.tried.remove(&shown) else { return Err(open) };
+    let mut v = trial.decided.explained(&trial.given, options);
+    v.wall_s = start.elapsed().as_secs_f64();
     v.subject.imported.iter_mut().for_each(|i| i.assumptions.push((what.clone(), 1)));
     Ok(v)
 }
 
-fn of_size(request: &Request, threads: u32) -> Result<Subject, Error> {
-    let mut request = request.clone();
-    request.launch.block = Some([threads, 1, 1]);
-    load(&request)
+/// A kernel with blocks of one size, and its verdict.
+struct Trial {
+    given: Subject,
+    decided: Decided,
+}
+
+/// The sizes of blocks of one kernel that were tried.
+struct Sizes<'r> {
+    request: &'r Request,
+    options: &'r ProofOptions,
+    /// Steps left for sizes other than the usual one.
+    left: u64,
+    /// What was tried, by threads; `None` where the kernel is not read with that size.
+    tried: BTreeMap<u32, Option<Trial>>,
+}
+
+impl Sizes<'_> {
+    /// The outcome for a size, which is tried once; `None` where the kernel is not read with that size.
+    fn outcome(&mut self, threads: u32) -> Option<Outcome> {
+        if !self.tried.contains_key(&threads) {
+            let most = if threads == USUAL { self.options.max_steps.min(USUAL_STEPS) } else { self.left };
+            let trial = self.trial(threads, most);
+            if let Some(trial) = trial.as_ref().filter(|_| threads != USUAL) {
+                self.left = self.left.saturating_sub(trial.decided.verdict.steps);
+            }
+            self.tried.insert(threads, trial);
+        }
+        Some(self.tried[&threads].as_ref()?.decided.verdict.outcome.clone())
+    }
+
+    fn trial(&self, threads: u32, max_steps: u64) -> Option<Trial> {
+        let mut request = self.request.clone();
+        request.launch.block = Some([threads, 1, 1]);
+        let given = load(&request).ok()?;
+        let decided = decided(&given, &ProofOptions { max_steps, ..*self.options }).ok()?;
+        Some(Trial { given, decided })
+    }
+
+    /// Tries all sizes that are left, side by side. Each gets the same share of the steps that are left, so that the
+    /// outcomes do not depend on threads.
+    fn try_all(&mut self) {
+        let open: Vec<u32> = SIZES.into_iter().filter(|n| !self.tried.contains_key(n)).collect();
+        let share = self.left / (open.len() as u64).max(1);
+        let trials: Vec<_> = open.par_iter().map(|n| self.trial(*n, share)).collect();
+        self.tried.extend(open.into_iter().zip(trials));
+    }
+
+    fn proved(&mut self, threads: u32) -> bool {
+        self.outcome(threads) == Some(Outcome::Proved)
+    }
+
+    fn violated(&mut self, threads: u32) -> bool {
+        self.outcome(threads) == Some(Outcome::Violated)
+    }
+
+    /// The size whose verdict is shown, and the sizes for which the verdict holds, in words.
+    fn decision(&mut self) -> Option<(u32, String)> {
+        if let Some(threads) = self.needed() {
+            return Some((threads, format!("a block has {threads} threads, as the text does not say (`--block`)")));
+        }
+        // Larger sizes can take long to read. They decide only where the smaller ones agree.
+        let alike = self.proved(64) && self.proved(USUAL) || [64, USUAL, 256].iter().all(|n| self.violated(*n));
+        if !alike {
+            return None;
+        }
+        self.try_all();
+        let large = || SIZES.into_iter().filter(|n| *n > 32);
+        let right: Vec<u32> = large().filter(|n| self.proved(*n)).collect();
+        let other: Vec<u32> = large().filter(|n| !right.contains(n)).collect();
+        if right.is_empty() && self.violated(32) {
+            let others: Vec<u32> = SIZES.into_iter().filter(|n| *n != USUAL).collect();
+            let others = listed(&others, "and");
+            let what = format!(
+                "a block has {USUAL} threads, as the text does not say (`--block`); blocks of {others} have a fault at \
+                 the same lines"
+            );
+            return self.common_fault().then_some((USUAL, what));
+        }
+        if other.iter().any(|n| self.outcome(*n).is_none() || self.violated(*n)) {
+            return None;
+        }
+        let more = if other.is_empty() { String::new() } else { format!("; {} are not proved", listed(&other, "and")) };
+        let right = listed(&right, "or");
+        Some((USUAL, format!("a block has {right} threads, as the text does not say (`--block`){more}")))
+    }
+
+    /// The size that is proved although half of it is not.
+    fn needed(&mut self) -> Option<u32> {
+        match self.outcome(USUAL)? {
+            Outcome::Proved => (!self.proved(64)).then_some(USUAL),
+            Outcome::Bounded { .. } | Outcome::GaveUp { .. } if self.proved(256) => Some(256),
+            _ => (self.proved(64) && !self.proved(32)).then_some(64),
+        }
+    }
+
+    /// Whether all sizes, one warp included, have a fault of one rule at the same lines. A hang is none: it follows from a
+    /// wrong number of threads.
+    fn common_fault(&self) -> bool {
+        let faults = |n: &u32| -> BTreeSet<Fault> {
+            let trial = self.tried.get(n).and_then(Option::as_ref);
+            trial.and_then(|t| t.decided.verdict.violation.as_ref()).map(faults).unwrap_or_default()
+        };
+        let all = SIZES.iter().map(faults).reduce(|all, more| all.intersection(&more).cloned().collect());
+        all.is_some_and(|common| !common.is_empty())
+    }
+
+    /// The error with the outcome of each size that was tried.
+    fn listed(&self, mut error: Error) -> Error {
+        let word = |trial: &Option<Trial>| match trial.as_ref().map(|t| &t.decided.verdict.outcome) {
+            None => "not read",
+            Some(Outcome::Proved) => "proved",
+            Some(Outcome::Bounded { .. }) => "bounded",
+            Some(Outcome::GaveUp { .. }) => "not decided",
+            Some(Outcome::Violated) => "violated",
+        };
+        let mut words: Vec<(&str, Vec<u32>)> = Vec::new();
+        for (threads, trial) in &self.tried {
+            match words.iter_mut().find(|(w, _)| *w == word(trial)) {
+                Some((_, sizes)) => sizes.push(*threads),
+                None => words.push((word(trial), vec![*threads])),
+            }
+        }
+        let differ = words.len() == 1 && words[0].0 == "violated" && words[0].1.len() == SIZES.len();
+        let differ = if differ { ", and no fault is one of all sizes" } else { "" };
+        let words: Vec<String> = words.iter().map(|(w, sizes)| format!("{} are {w}", listed(sizes, "and"))).collect();
+        let help = format!("name the size with `--block`: of usual numbers of threads, {}{differ}", words.join(", "));
+        match &mut error {
+            Error::Input { diagnostics, .. } => diagnostics.iter_mut().for_each(|d| d.help = Some(help.clone())),
+            Error::Plain { help: old, .. } => *old = Some(help),
+        }
+        error
+    }
+}
+
+/// A fault without what depends on the size of a block.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Fault {
+    code: Code,
+    line: u32,
+    /// The line of the other access.
+    other: Option<u32>,
+}
+
+/// The faults of a violation that are no hang.
+fn faults(x: &Violation) -> BTreeSet<Fault> {
+    let line = |site: u32| x.sites.get(site as usize).map_or(0, |s| s.line);
+    let of =
+        |f: &Finding| Fault { code: f.code, line: line(f.site), other: f.other.as_ref().map(|(site, _)| line(*site)) };
+    x.findings.iter().filter(|f| !f.note).map(of).collect()
+}
+
+/// Numbers in words: `64, 128 or 256`.
+fn listed(numbers: &[u32], last: &str) -> String {
+    let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    match words.split_last() {
+        Some((end, [])) => end.clone(),
+        Some((end, first)) => format!("{} {last} {end}", first.join(", ")),
+        None => String::new(),
+    }
 }

@@ -104,6 +104,7 @@ pub mod draw;
 pub mod editor;
 mod error;
 mod explain;
+mod explained;
 mod files;
 mod load;
 mod measured;

@@ -241,6 +241,16 @@ pub struct Timeline {
     pub truncated_at: Option<u64>,
 }
 
+/// The label of a wait that never ends.
+pub const WAITS_FOR_EVER: &str = "waits for ever";
+
+impl Timeline {
+    /// Whether the run hangs.
+    pub fn hangs(&self) -> bool {
+        self.faults.iter().any(|f| f.label == WAITS_FOR_EVER)
+    }
+}
+
 impl Stall {
     /// All causes, in order.
     pub const ALL: [Stall; Stall::Ended as usize + 1] = [

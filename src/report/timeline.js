@@ -36,7 +36,7 @@
     let y = 0, cta = -1;
     const rows = d.rows.map(r => {
       const head = r.cta !== cta ? (cta = r.cta, 20) : 0;
-      const h = r.lanes > 1 ? r.lanes * 11 : 17;
+      const h = r.lanes > 1 ? r.lanes * 13 : 17;
       const row = { ...r, head: head && y, y: y + head, h, spans: [] };
       y += head + h + GAP;
       return row;

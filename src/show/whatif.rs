@@ -8,6 +8,9 @@ use crate::console::Paint;
 use warpline_api::Simulation;
 use warpline_sim::words::{of, plain};
 
+/// A loss by a better number that is explained, as a part of the time.
+const LONGER: f64 = 0.005;
+
 /// The change of the time for each machine number, the largest gain first.
 pub(crate) fn whatif(simulation: &Simulation, rows: &[Row], paint: Paint) -> String {
     let base = simulation.report.cycles;
@@ -30,6 +33,10 @@ pub(crate) fn whatif(simulation: &Simulation, rows: &[Row], paint: Paint) -> Str
     }
     if rows.iter().any(|r| r.cycles.iter().any(Result::is_err)) {
         text += "  - cannot be run so.\n";
+    }
+    let longer = |r: &Row, c: Change| r.gain(c, base).is_some_and(|gain| gain < -LONGER);
+    if rows.iter().any(|r| longer(r, Change::Faster) || longer(r, Change::Free)) {
+        text += "  A better number can make a run longer: warps and requests then meet in another\n  order.\n";
     }
     let idle: Vec<&str> = rows.iter().filter(|r| !r.matters(base)).map(|r| r.key.as_str()).collect();
     if !idle.is_empty() {

@@ -82,18 +82,33 @@ fn an_explanation_names_the_next_command_and_a_misspelled_modifier_is_an_error()
     );
 }
 
-/// A text need not say how many threads a block has: the error names the option that does.
+/// A text need not say how many threads a block has: the error names the option that does, and what usual sizes give.
 #[test]
 fn a_block_that_the_text_does_not_give_is_an_option() {
     let dir = TempDir::new();
-    let file = dir.write("k.ptx", KERNEL.replace(".reqntid 64\n", ""));
+    // The barrier is one of three warps, which is no usual size.
+    let text = KERNEL.replace(".reqntid 64\n", "").replace("bar.sync 0", "bar.sync 0, 96");
+    let file = dir.write("k.ptx", text);
     let said = warpline(&["verify", &file]);
+    let words = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(said.status, Status::BadInput, "{}", said.out);
-    assert!(said.err.contains("how many threads") && said.err.contains("--block"), "{}", said.err);
-    let verified = warpline(&["verify", &file, "--block", "64"]);
+    assert!(words.contains("how many threads") && words.contains("name the size with `--block`"), "{words}");
+    assert!(words.contains("256, 512 and 1024 are violated, and no fault is one of all sizes"), "{words}");
+    let verified = warpline(&["verify", &file, "--block", "96"]);
     assert_eq!(verified.status, Status::Holds, "{}{}", verified.out, verified.err);
     let wrong = warpline(&["verify", &file, "--block", "64x"]);
     assert_eq!(wrong.status, Status::BadInput, "{}", wrong.out);
+}
+
+/// A kernel that is right for every usual size is proved for these. One warp alone would prove nothing.
+#[test]
+fn a_kernel_for_any_size_of_a_block_is_proved_for_usual_sizes() {
+    let dir = TempDir::new();
+    let file = dir.write("k.ptx", KERNEL.replace(".reqntid 64\n", ""));
+    let said = warpline(&["verify", &file]);
+    let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(said.status, Status::Holds, "{words}{}", said.err);
+    assert!(words.contains("a block has 64, 128, 256, 512 or 1024 threads, as the text does not say"), "{words}");
 }
 
 /// A wait that counts its polls in global memory, for a barrier at which nobody arrives.
@@ -370,9 +385,11 @@ fn the_size_of_a_block_is_the_one_that_is_proved() {
         let said = warpline(&["verify", &file, "--no-suggestion"]);
         assert!(said.out.contains("PROVED"), "{name}: {}{}", said.out, said.err);
         assert!(said.out.contains(&format!("a block has {threads} threads, as the text does not say")), "{}", said.out);
-        // Without its waits the kernel is right for no size, so there is no verdict.
+        // Without its waits the kernel has one race with every size.
         let faulty = dir.write("f.ptx", text.replace("cp.async.wait_group", "cp.async.wait_group 7; //"));
         let said = warpline(&["verify", &faulty, "--no-suggestion"]);
-        assert!(said.status == Status::BadInput && said.err.contains("how many threads"), "{}{}", said.out, said.err);
+        let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.status, Status::Violated, "{}{}", said.out, said.err);
+        assert!(words.contains("blocks of 32, 64, 256, 512 and 1024 have a fault at the same lines"), "{words}");
     }
 }

@@ -93,6 +93,15 @@ fn a_chart_says_the_cycles_that_the_run_says() {
 }
 
 #[test]
+fn a_chart_of_a_hang_says_so() {
+    let dir = TempDir::new();
+    let file = dir.file("x.svg");
+    warpline(&["gantt", "museum/m09_expect_without_arrive/bug", "-o", &file]);
+    let picture = fs::read_to_string(&file).unwrap();
+    assert!(picture.contains(">hangs after 5,655.2 cycles") && picture.contains("waits that never end are drawn"));
+}
+
+#[test]
 fn a_store_of_the_copy_engine_is_drawn_as_one() {
     let dir = TempDir::new();
     let file = dir.file("x.json");

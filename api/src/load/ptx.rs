@@ -156,14 +156,17 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
 
 /// Whether a request names a compiled kernel, and neither its text nor its launch says how many threads a block has.
 pub(crate) fn leaves_block_open(request: &Request) -> bool {
+    let open = |_: &Module, entry: &Entry, launch: &Launch| launch.block.is_none() && lift::leaves_block_open(entry);
+    super::is_ptx(&request.scenario) && of_text(request, open).unwrap_or(false)
+}
+
+/// What follows from the text and the launch of a request, before the kernel is lifted. `None` where they cannot be read.
+fn of_text<T>(request: &Request, what: impl FnOnce(&Module, &Entry, &Launch) -> T) -> Option<T> {
     let (file, entry) = named(request);
-    let read = || {
-        let module = ptx::read(&request.read(Path::new(file)).ok()?).ok()?;
-        let found = super::entries::entry_of(&module, file, entry).ok()?;
-        let launch = launch::launch(request, found).ok()?;
-        Some(launch.block.is_none() && lift::leaves_block_open(found))
-    };
-    super::is_ptx(&request.scenario) && read().unwrap_or(false)
+    let module = ptx::read(&request.read(Path::new(file)).ok()?).ok()?;
+    let found = super::entries::entry_of(&module, file, entry).ok()?;
+    let launch = launch::launch(request, found).ok()?;
+    Some(what(&module, found, &launch))
 }
 
 /// Whether fences are required where kernels work without them.
@@ -228,19 +231,17 @@ fn usual_machine(library: &mut Library, kernel: &CompiledKernel) -> Result<Machi
 /// The error for a launch with more shared memory than the machine has. A kernel that is not read may be one: its slots
 /// lie where no descriptor of a product reaches.
 fn too_large(request: &Request) -> Option<Error> {
-    let (file, entry) = named(request);
-    let module = ptx::read(&request.read(Path::new(file)).ok()?).ok()?;
-    let found = super::entries::entry_of(&module, file, entry).ok()?;
-    let dynamic = launch::launch(request, found).ok()?.shared?;
-    let bytes = declared_shared(&module, found) + u64::from(dynamic);
-    // A target without a suffix runs on later GPUs.
-    let later = module.target.ends_with(|c: char| c.is_ascii_digit());
-    let usual = if later { LATER[LATER.len() - 1] } else { machine_of(&module.target) };
-    let name = request.machine.as_deref().unwrap_or(usual);
-    let model = Library::default().machine(&Place::WorkingFolder, name).ok()?;
-    let most = model.get("limit.shared_per_cta")?;
-    let words = || format!("a CTA needs {bytes} bytes of shared memory; {} gives one at most {most}", model.name);
-    (bytes as f64 > most).then(|| Error::new(words()))
+    of_text(request, |module, entry, launch| {
+        let bytes = declared_shared(module, entry) + u64::from(launch.shared?);
+        // A target without a suffix runs on later GPUs.
+        let later = module.target.ends_with(|c: char| c.is_ascii_digit());
+        let usual = if later { LATER[LATER.len() - 1] } else { machine_of(&module.target) };
+        let name = request.machine.as_deref().unwrap_or(usual);
+        let model = Library::default().machine(&Place::WorkingFolder, name).ok()?;
+        let most = model.get("limit.shared_per_cta")?;
+        let words = || format!("a CTA needs {bytes} bytes of shared memory; {} gives one at most {most}", model.name);
+        (bytes as f64 > most).then(|| Error::new(words()))
+    })?
 }
 
 /// Bytes of shared memory that the text declares for an entry.

@@ -279,8 +279,8 @@ pub(super) fn program(
     let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
     let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.bare(original(*t)))).collect();
     let relation = super::related::related(&mut s, &names, &stands_for);
-    let stored = relation.as_ref().is_some_and(|(_, stored)| *stored);
-    let mut related = relation.map(|(why, _)| why);
+    let no_launch = relation.as_ref().is_some_and(|r| r.no_launch);
+    let mut related = relation.map(|r| r.why);
     let line_of = |at: usize| s.entry.code[at.min(s.entry.code.len() - 1)].line;
     // Not every number of iterations belongs to a launch.
     if let Some(line) = s.skips.map(line_of) {
@@ -316,16 +316,14 @@ pub(super) fn program(
     };
     let by = |t: Term| names.divided.iter().find(|(x, _)| *x == t).map_or(1, |(_, by)| *by);
     let terms: Vec<(Term, i64)> = names.order.iter().map(|(t, _)| (*t, by(*t))).collect();
+    let any_launch =
+        !launch.timed && uniform.is_none() && taken.is_none() && !unknown && !no_launch && outcomes.is_none();
     let launches = match &related {
         _ if s.of_one_launch => {
             let values = terms.iter().map(|(t, _)| super::possible::at_size(&mut s.arena, *t, &stands_for));
             values.collect::<Option<Vec<i64>>>().into_iter().collect()
         }
-        Some(_)
-            if !launch.timed && uniform.is_none() && taken.is_none() && !unknown && !stored && outcomes.is_none() =>
-        {
-            super::possible::launches(&mut s.arena, &terms, &stands_for)
-        }
+        Some(_) if any_launch => super::possible::launches(&mut s.arena, &terms, &stands_for),
         _ => Vec::new(),
     };
     let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();

@@ -30,17 +30,25 @@ struct Read {
     seen: BTreeSet<Term>,
 }
 
-/// Why symbols are related, if two of them are, and whether no launch can be chosen: words that the kernel stored relate
-/// them, or numbers of the host.
-pub(super) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<Term, Term>) -> Option<(String, bool)> {
-    let of_threads: BTreeSet<i64> = s.words.iter().filter_map(|(w, id)| w.address.map(|_| WORDS + *id)).collect();
+/// A relation between symbols.
+pub(super) struct Relation {
+    /// Why the symbols are related, in words.
+    pub why: String,
+    /// Whether no launch can be chosen: words that the kernel stored relate the symbols, or numbers of the host.
+    pub no_launch: bool,
+}
+
+/// The first relation between two symbols, if there is one.
+pub(super) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<Term, Term>) -> Option<Relation> {
+    let words: BTreeSet<i64> = s.words.iter().filter_map(|(w, id)| w.address.map(|_| WORDS + *id)).collect();
+    let known = Known { stands_for, words: &words, searched: &s.searched };
     let a = &mut s.arena;
     let read: Vec<Read> = names
         .order
         .iter()
         .map(|(t, _)| {
             let mut read = Read::default();
-            reads(a, *t, (stands_for, &of_threads, &s.searched), &mut read);
+            reads(a, *t, known, &mut read);
             read
         })
         .collect();
@@ -52,15 +60,18 @@ pub(super) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<
     };
     if let Some(i) = (0..read.len()).find(|i| (0..read.len()).any(|j| told(*i, j))) {
         let name = &names.order[i].1;
-        return Some((format!("`{name}` comes from shared memory, where the kernel may have stored it"), true));
+        let why = format!("`{name}` comes from shared memory, where the kernel may have stored it");
+        return Some(Relation { why, no_launch: true });
     }
     if let Some(i) = read.iter().position(|r| r.searched) {
         let name = &names.order[i].1;
-        return Some((format!("`{name}` depends on what a search finds"), true));
+        let why = format!("`{name}` depends on what a search finds");
+        return Some(Relation { why, no_launch: true });
     }
     if let Some(i) = read.iter().position(|r| r.divides).filter(|_| read.len() > 1) {
         let name = &names.order[i].1;
-        return Some((format!("the host computes the numbers by which `{name}` divides"), true));
+        let why = format!("the host computes the numbers by which `{name}` divides");
+        return Some(Relation { why, no_launch: true });
     }
     for (i, (x, one)) in names.order.iter().enumerate() {
         for (j, (y, other)) in names.order.iter().enumerate().skip(i + 1) {
@@ -69,7 +80,8 @@ pub(super) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<
             let split = |t: Term| matches!(a.node(t), Node::Atom(Atom::Symbol(n)) if parts.contains(n));
             let any = split(*x) && split(*y) || apart(a, &read[i], &read[j]);
             if !any {
-                return Some((format!("`{one}` and `{other}` depend on the same arguments"), false));
+                let why = format!("`{one}` and `{other}` depend on the same arguments");
+                return Some(Relation { why, no_launch: false });
             }
         }
     }
@@ -85,8 +97,16 @@ fn apart(a: &mut Arena, x: &Read, y: &Read) -> bool {
     x.atoms.is_disjoint(&y.atoms) && x.words.iter().all(|p| y.words.iter().all(|q| far(*p, *q)))
 }
 
-/// The meanings of symbols, and the names of words of shared memory.
-type Known<'k> = (&'k FxHashMap<Term, Term>, &'k BTreeSet<i64>, &'k BTreeSet<i64>);
+/// What is known of symbols and words.
+#[derive(Clone, Copy)]
+struct Known<'k> {
+    /// The term that a symbol stands for.
+    stands_for: &'k FxHashMap<Term, Term>,
+    /// The names of words of shared memory.
+    words: &'k BTreeSet<i64>,
+    /// The names of words that a search finds.
+    searched: &'k BTreeSet<i64>,
+}
 
 fn reads(a: &Arena, t: Term, known: Known<'_>, read: &mut Read) {
     if !read.seen.insert(t) {
@@ -99,7 +119,7 @@ fn reads(a: &Arena, t: Term, known: Known<'_>, read: &mut Read) {
     match a.node(t) {
         Node::Const(_) | Node::Atom(Atom::Counter(_)) => {}
         Node::Atom(Atom::Symbol(_)) => {
-            if let Some(original) = known.0.get(&t) {
+            if let Some(original) = known.stands_for.get(&t) {
                 reads(a, *original, known, read);
             }
         }
@@ -114,8 +134,8 @@ fn reads(a: &Arena, t: Term, known: Known<'_>, read: &mut Read) {
         }
         Node::Op(op, args) => {
             let name = args.first().and_then(|t| a.constant(*t)).filter(|_| *op == Op::Load);
-            read.searched |= name.is_some_and(|name| known.2.contains(&name));
-            read.stored.extend(name.filter(|name| known.1.contains(name)));
+            read.searched |= name.is_some_and(|name| known.searched.contains(&name));
+            read.stored.extend(name.filter(|name| known.words.contains(name)));
             let of_launch = |n: usize| args.get(n).is_some_and(|t| a.constant(*t).is_none());
             read.divides |= matches!(op, Op::Shl | Op::MulHigh) && of_launch(1);
             args.iter().for_each(|x| reads(a, *x, known, read));
@@ -141,7 +161,9 @@ mod tests {
         let elsewhere = word(&mut a, q, 0);
         let read = |a: &Arena, t: Term| {
             let mut read = Read::default();
-            reads(a, t, (&FxHashMap::default(), &BTreeSet::new(), &BTreeSet::new()), &mut read);
+            let none = BTreeSet::new();
+            let known = Known { stands_for: &FxHashMap::default(), words: &none, searched: &none };
+            reads(a, t, known, &mut read);
             read
         };
         let mut is_apart = |x: Term, y: Term| {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::protocol::WaitTarget;
 use crate::report::Waiting;
-use crate::timeline::{Mark, SpanKind, Stall, TICKS};
+use crate::timeline::{Mark, SpanKind, Stall, TICKS, WAITS_FOR_EVER};
 
-use super::record::Links;
+use super::record::{Links, Recorder};
 use super::run::Engine;
 
 impl Engine<'_> {
@@ -39,11 +39,12 @@ impl Engine<'_> {
     }
 
     /// Draws the waits that never ended; in a hang (`hung`), also marks them. Returns the end of the drawn time, and
-    /// the marks. A hang is drawn some time longer, so that the wait of the last agent is visible. This time is not
-    /// part of any agent's accounted time.
+    /// the marks. A hang is drawn until what is under way has landed, and some time longer, so that the wait of the last
+    /// agent is visible. This time is not part of any agent's accounted time.
     pub(super) fn draw_waits_for_ever(&mut self, hung: bool) -> (u64, Vec<Mark>) {
         let last = self.seats.iter().flat_map(|s| &s.runs).map(|run| run.upto).fold(self.end, u64::max);
-        let end = if hung { last + last / 16 } else { last };
+        let landed = self.recorder.as_ref().filter(|_| hung).map_or(0, Recorder::upto);
+        let end = if hung { last.max(landed) + last.max(landed) / 16 } else { last };
         let mut since: BTreeMap<u32, u64> = BTreeMap::new();
         let Some(r) = &mut self.recorder else { return (end + self.skipped, Vec::new()) };
         for seat in &self.seats {
@@ -71,7 +72,7 @@ impl Engine<'_> {
             }
         }
         // Repetitions are skipped only behind the last span of a record.
-        let mark = |(site, tick)| Mark { tick: tick + self.skipped, label: "waits for ever".to_string(), site };
+        let mark = |(site, tick)| Mark { tick: tick + self.skipped, label: WAITS_FOR_EVER.to_string(), site };
         (end + self.skipped, if hung { since.into_iter().map(mark).collect() } else { Vec::new() })
     }
 }

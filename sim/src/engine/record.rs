@@ -121,6 +121,11 @@ impl<'p> Recorder<'p> {
         Some((self.spans.len() - 1) as u32)
     }
 
+    /// The end of the span that ends last, apart from those that are open.
+    pub(super) fn upto(&self) -> u64 {
+        self.spans.iter().map(|s| s.end).filter(|end| *end < u64::MAX).max().unwrap_or(0)
+    }
+
     /// The span that ends last.
     pub(super) fn latest(&self, of: impl Iterator<Item = Option<u32>>) -> Option<u32> {
         of.flatten().max_by_key(|i| (self.spans[*i as usize].end, std::cmp::Reverse(*i)))

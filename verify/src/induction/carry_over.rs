@@ -96,11 +96,12 @@ pub(crate) const OTHER_GRID: &str = "with other trip counts the kernel has anoth
 
 /// Searches for the period of the main loop in a region, and for its start.
 pub(crate) fn find(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Result<Proof, Failure> {
-    let mut failed = match near(run, at, region, (&BEHIND, run.options.max_trips)) {
-        Ok(found) => return Ok(found),
-        Err(failed) if !run.longer_periods || run.rotates => return Err(failed),
-        Err(failed) => failed,
-    };
+    let mut failed =
+        match near(run, at, region, Near { behind: &BEHIND, most: run.options.max_trips, asked: longest(run) }) {
+            Ok(found) => return Ok(found),
+            Err(failed) if !run.longer_periods || run.rotates => return Err(failed),
+            Err(failed) => failed,
+        };
     if failed.states.is_none() && failed.crossings.is_empty() && failed.faults.is_empty() && !run.other_grids {
         match without_steps(run, at, region) {
             Ok(found) => return Ok(found),
@@ -224,7 +225,7 @@ fn longer_periods(
 /// Searches for the period of the main loop and its start, for all trip counts, in a plane of two trip counts. Base cases
 /// may be at most `most`.
 pub(crate) fn period(run: &ClassRun<'_>, at: AtTrips<'_>, most: i64) -> Result<Proof, String> {
-    let found = near(run, at, Region::ALL, (&BEHIND_IN_PLANE, most));
+    let found = near(run, at, Region::ALL, Near { behind: &BEHIND_IN_PLANE, most, asked: REMAINDERS });
     found.or_else(|failed| by_remainders(run, at, most, &failed).ok_or(failed.why))
 }
 
@@ -250,7 +251,8 @@ pub(crate) const LONGEST_OF_LINE: i64 = 96;
 
 /// [`period`], also with a period longer than that of the states. A plane has few such lines.
 pub(crate) fn period_of_line(run: &ClassRun<'_>, at: AtTrips<'_>) -> Result<Proof, String> {
-    let found = near(run, at, Region::ALL, (&BEHIND_IN_PLANE, run.options.max_trips));
+    let near_start = Near { behind: &BEHIND_IN_PLANE, most: run.options.max_trips, asked: LONGEST_OF_LINE };
+    let found = near(run, at, Region::ALL, near_start);
     let found = found.or_else(|failed| {
         let other = run.rotates || !failed.crossings.is_empty();
         if other { Err(failed) } else { longer_periods(run, at, Region::ALL, LONGEST_OF_LINE, failed) }
@@ -266,7 +268,19 @@ fn rotated_lengths(prog: &Program) -> usize {
     enough.max(2)
 }
 
-fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, (behind, most): (&[i64], i64)) -> Result<Proof, Failure> {
+/// The limits of the search of [`near`].
+struct Near<'s> {
+    /// Steps after the second period at which the start is tried.
+    behind: &'s [i64],
+    /// The largest number of base cases.
+    most: i64,
+    /// The longest period that is tried because remainders ask for it.
+    asked: i64,
+}
+
+/// Searches for a period of the states of a run of [`LONG`] trip counts.
+fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, limits: Near<'_>) -> Result<Proof, Failure> {
+    let Near { behind, most, asked } = limits;
     let (max, lo) = (most.min(run.options.max_trips), region.lo);
     let mut failed = Failure::default();
     // A run of twice the base cases shows the period and its start.
@@ -283,9 +297,17 @@ fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, (behind, most): (&[
         }
         // Where a rotation carries over, it does so from an early start.
         let behind = if run.rotates { &behind[..behind.len().min(EARLY)] } else { behind };
-        match from((start, behind), &[period, 2 * period], lo + max, |p| carries(run, at, p, 1, region)) {
+        let carry = |proof: Proof| carries(run, at, proof, 1, region);
+        match from((start, behind), &[period, 2 * period], lo + max, carry) {
             Ok(found) => return Ok(found),
-            Err(more) => failed = failed.with(more),
+            Err(more) => {
+                let longer = periods_of_remainders(run, &more, asked).into_iter();
+                let mut found = longer.filter_map(|p| from((start, behind), &[lcm(period, p)], lo + max, carry).ok());
+                if let Some(found) = found.next() {
+                    return Ok(found);
+                }
+                failed = failed.with(more);
+            }
         }
         if run.rotates || !failed.faults.is_empty() || !failed.crossings.is_empty() && long > LONG[0] {
             break;
@@ -293,6 +315,16 @@ fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, (behind, most): (&[
     }
     failed.why = format!("no state recurs within {max} steps{}", failed.why);
     Err(failed)
+}
+
+/// Largest number of periods that are tried because remainders ask for them, before longer runs.
+const ASKED: usize = 2;
+
+/// The periods of at most `longest` steps that remainders ask for, shortest first, where nothing else prevents an
+/// induction. A longer run would show the same states, and take more steps than to try these periods.
+fn periods_of_remainders(run: &ClassRun<'_>, failed: &Failure, longest: i64) -> Vec<i64> {
+    let only = failed.crossings.is_empty() && failed.faults.is_empty() && run.longer_periods && !run.rotates;
+    failed.moduli.iter().copied().filter(|m| only && *m <= longest).take(ASKED).collect()
 }
 
 /// The start and the period at which the states of a run of `long` steps recur.

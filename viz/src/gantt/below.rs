@@ -13,7 +13,7 @@ use super::select::{MAX_LANES, RowCounts};
 pub(crate) fn total(frame: &Frame<'_>) -> String {
     let t = frame.t;
     let took = t.took.unwrap_or(t.end);
-    let cycles = format::cycles(took);
+    let cycles = format!("{}{}", if t.hangs() { "hangs after " } else { "" }, format::cycles(took));
     let ps = took as f64 / TICKS as f64 * 1e6 / t.mhz;
     if !(t.mhz > 0.0 && ps < 1e18) {
         return format!("{cycles} cycles");
@@ -49,6 +49,12 @@ pub(crate) fn notes(
         notes.push(format!("Cycles {} to {} of {}.", cycles(window.from), cycles(window.to), format::cycles(t.end)));
     }
     match t.took {
+        // The end of such a picture is not that of the run.
+        Some(took) if took > t.end && t.hangs() => {
+            notes.push(
+                "The launch itself is not drawn, and waits that never end are drawn a little further.".to_owned(),
+            );
+        }
         Some(took) if took > t.end + TICKS => {
             notes.push(format!("The launch itself, {} cycles, is not drawn.", format::cycles(took - t.end)));
         }

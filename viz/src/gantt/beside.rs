@@ -23,7 +23,7 @@ pub fn beside(a: &Timeline, b: &Timeline, ctas: (Option<u32>, Option<u32>)) -> (
     for (name, t, ctas) in [("A", a, ctas.0), ("B", b, ctas.1)] {
         let first = headings.len() as u32;
         let last = t.rows.iter().map(|r| r.cta).filter(|c| ctas.is_none_or(|n| *c < n)).max();
-        let cycles = cycles(t.took.unwrap_or(t.end));
+        let cycles = format!("{}{}", if t.hangs() { "hangs after " } else { "" }, cycles(t.took.unwrap_or(t.end)));
         let title = t.title.split(" on ").next().unwrap_or_default();
         headings.extend((0..=last.unwrap_or(0)).map(|cta| format!("{name}: {title}, CTA {cta}; {cycles} cycles")));
         add(&mut both, t, first, last.unwrap_or(0));

@@ -36,10 +36,10 @@ pub(super) fn title(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect)
     };
     let x = put_right(buffer, area, &times, Style::new());
     let room = Rect { width: x.saturating_sub(1), ..area };
-    // Text that does not fit is cut at a word.
+    // Text that does not fit is cut at a word, and a name of C++ at its arguments.
     let mut both = both.as_str();
     while both.chars().count() > usize::from(room.width) {
-        let Some((head, _)) = both.rsplit_once(' ') else { break };
+        let Some((head, _)) = both.rsplit_once(' ').or_else(|| both.rsplit_once('<')) else { break };
         both = head.trim_end_matches(',');
     }
     put(buffer, room, 0, both, p.head());

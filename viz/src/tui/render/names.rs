@@ -33,19 +33,30 @@ pub(super) fn name(state: &State, runs: &Runs, line: &Line, chosen: bool, buffer
         _ => ' ',
     };
     let indent = " ".repeat(line.depth);
-    let mut x = put(buffer, area, 0, &format!("{run}{indent}{fold}{}", node.name), style);
+    let value = match &node.kind {
+        NodeKind::Counter(c) => {
+            let tick = state.in_run(line.focus.run, state.at).max(0) as u64;
+            let now = c.mean(tick, tick) as u64;
+            if c.unit() == "bytes" { text::bytes(now) } else { format!("{now}/{}", c.most()) }
+        }
+        _ => String::new(),
+    };
+    let wide = |text: &str| text.chars().count() + value.chars().count() + 1 > usize::from(area.width);
+    let mut label = format!("{run}{indent}{fold}{}", node.name);
+    if let Some(buffer) = label.strip_suffix(" stages full").filter(|_| wide(&label)) {
+        label = format!("{buffer} full");
+    }
+    let mut x = put(buffer, area, 0, &label, style);
     let count = match &node.kind {
         NodeKind::Group => format!(" {}{}", p.pick('×', 'x'), node.children.len()),
         _ => String::new(),
     };
-    x = put(buffer, area, x, &count, style);
-    if let NodeKind::Counter(c) = &node.kind {
-        let tick = state.in_run(line.focus.run, state.at).max(0) as u64;
-        let now = c.mean(tick, tick) as u64;
-        let value = if c.unit() == "bytes" { text::bytes(now) } else { format!("{now}/{}", c.most()) };
-        // A value is left out if the name leaves no room.
-        if usize::from(area.width.saturating_sub(x)) > value.chars().count() {
-            put_right(buffer, area, &value, style);
-        }
+    // A count is left out if the name leaves no room for all of it.
+    if usize::from(area.width.saturating_sub(x)) >= count.chars().count() {
+        x = put(buffer, area, x, &count, style);
+    }
+    // So is a value.
+    if !value.is_empty() && usize::from(area.width.saturating_sub(x)) > value.chars().count() {
+        put_right(buffer, area, &value, style);
     }
 }

@@ -28,7 +28,7 @@ const HINTS: [(Command, &str); 8] = [
     (Command::Pane, "pane"),
 ];
 
-pub(super) fn status(state: &State, _: &Runs, buffer: &mut Buffer, area: Rect) {
+pub(super) fn status(state: &State, runs: &Runs, buffer: &mut Buffer, area: Rect) {
     let p = state.palette;
     if let Mode::Prompt { command, text } = &state.mode {
         let entry = commands::of(*command);
@@ -50,8 +50,15 @@ pub(super) fn status(state: &State, _: &Runs, buffer: &mut Buffer, area: Rect) {
         put(buffer, room, 0, &state.says, p.head());
         return;
     }
+    // A run with faults says so first: an axis of many cycles shows few of them.
+    let faults = match runs.model(state.focus).t.faults.len() {
+        0 => String::new(),
+        1 => "1 fault".to_string(),
+        n => format!("{n} faults"),
+    };
+    let first = Some((Command::Fault, faults.as_str())).filter(|_| !faults.is_empty());
     let mut text = String::new();
-    for (command, word) in HINTS {
+    for (command, word) in first.into_iter().chain(HINTS) {
         let Some(key) = state.keys.first(command) else { continue };
         let next = format!("{}{key} {word}", if text.is_empty() { "" } else { "  " });
         if Line::raw(text.as_str()).width() + Line::raw(next.as_str()).width() > usize::from(room.width) {

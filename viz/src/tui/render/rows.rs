@@ -143,7 +143,9 @@ fn draw(state: &State, m: &Model, cells: &[Cell], selected: Option<u32>, buffer:
 fn fitting(m: &Model, span: u32, cells: usize) -> Option<String> {
     let s = m.span(span);
     let word = word(m, span);
-    let tight = s.label.replace(' ', "");
+    // A tile without the place in it, and without blanks.
+    let tile = s.label.split_once(']').map_or_else(|| s.label.to_string(), |(tile, _)| format!("{tile}]"));
+    let tight = tile.replace(' ', "");
     let step = step(m, span).unwrap_or_default().to_string();
     let class = class::ALL[usize::from(m.class[span as usize])];
     let names = match class {
