@@ -109,6 +109,7 @@ mod load;
 mod measured;
 mod output;
 mod plan;
+mod possible;
 mod progress;
 mod record;
 mod repair;
