@@ -160,6 +160,7 @@ pub(super) fn program_of(
     let mut names = Names { outcomes, ..Names::default() };
     let tree = without_unread(&s, tree);
     let mut stands_for = rustc_hash::FxHashMap::default();
+    let tree = if launch.timed { tree } else { super::finer::quotients_of_one(&mut s, tree, &mut stands_for) };
     let tree = match way.compared {
         Compared::WithTripCounts | Compared::InEach | Compared::InEachWithSteps => tree,
         Compared::UpToSome => {
@@ -269,8 +270,7 @@ pub(super) fn program_of(
     }
     let capped = if launch.timed { Vec::new() } else { super::capped::capped(&program, &free) };
     s.assume_of_numbers();
-    let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
-    let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.bare(original(*t)))).collect();
+    let meaning = super::symbols::meanings(&mut s.arena, &names, &stands_for);
     let relation = super::related::related(&mut s, &names, &stands_for);
     let stored = relation.as_ref().is_some_and(|(_, stored)| *stored);
     let mut related = relation.map(|(why, _)| why);

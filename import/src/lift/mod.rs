@@ -37,6 +37,7 @@ mod exits;
 mod expected;
 mod exprs;
 mod far;
+mod finer;
 mod first;
 mod flat;
 mod functions;
