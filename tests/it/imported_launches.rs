@@ -143,3 +143,102 @@ fn a_fault_of_words_that_may_have_to_fit_together_is_none() {
         assert!(said.contains("GAVE UP") && said.contains("no launch may have it"), "{said}");
     }
 }
+
+/// A thread takes tickets and hands them to two warps. One of the two warps stores what the other one reads.
+const TICKETS: &str = "\
+.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)
+.reqntid 96
+{
+	.reg .pred %p<12>;
+	.reg .b32 %r<40>;
+	.reg .b64 %rd<8>;
+	.shared .align 128 .b8 data[128];
+	.shared .align 8 .b8 bars[16];
+	.shared .align 4 .b8 word[4];
+	ld.param.u64 %rd1, [k_param_0];
+	ld.param.u32 %r1, [k_param_1];
+	mov.u32 %r2, %tid.x;
+	mov.b32 %r6, bars;
+	mov.b32 %r8, data;
+	and.b32 %r7, %r2, 31;
+	shl.b32 %r7, %r7, 2;
+	add.s32 %r7, %r7, %r8;
+	setp.ne.s32 %p1, %r2, 0;
+	@%p1 bra $L0;
+	mbarrier.init.shared.b64 [%r6], 1;
+	mbarrier.init.shared.b64 [%r6+8], 64;
+$L0:
+	bar.sync 0;
+	setp.eq.s32 %p8, %r1, 0;
+	@%p8 bra $END;
+	setp.gt.u32 %p2, %r2, 31;
+	@%p2 bra $WORK;
+	setp.ne.s32 %p3, %r2, 0;
+	@%p3 bra $END;
+	mov.b32 %r10, 1;
+	mov.b32 %r20, 0;
+$T:
+	add.s32 %r22, %r6, 8;
+$TW:
+	mbarrier.try_wait.parity.shared.b64 %p4, [%r22], %r10;
+	@!%p4 bra $TW;
+	atom.relaxed.gpu.global.add.u32 %r11, [%rd1], 1;
+	st.shared.b32 [word], %r11;
+	mbarrier.arrive.shared.b64 %rd2, [%r6];
+	setp.ge.u32 %p5, %r11, %r1;
+	@%p5 bra $END;
+	xor.b32 %r10, %r10, 1;
+	add.s32 %r20, %r20, 1;
+	setp.ne.s32 %p9, %r20, %r1;
+	@%p9 bra $T;
+	bra.uni $END;
+$WORK:
+	mov.b32 %r12, 0;
+	mov.b32 %r21, 0;
+$W:
+	add.s32 %r23, %r6, 0;
+$WW:
+	mbarrier.try_wait.parity.shared.b64 %p6, [%r23], %r12;
+	@!%p6 bra $WW;
+	ld.shared.b32 %r13, [word];
+	mbarrier.arrive.shared.b64 %rd2, [%r6+8];
+	setp.ge.u32 %p7, %r13, %r1;
+	@%p7 bra $END;
+	setp.gt.u32 %p10, %r2, 63;
+	@%p10 bra $R;
+	st.shared.b32 [%r7], %r2;
+$R:
+	bar.sync 1, 64;
+	setp.lt.u32 %p10, %r2, 64;
+	@%p10 bra $S;
+	ld.shared.b32 %r14, [%r7];
+$S:
+	bar.sync 2, 64;
+	xor.b32 %r12, %r12, 1;
+	add.s32 %r21, %r21, 1;
+	setp.ne.s32 %p11, %r21, %r1;
+	@%p11 bra $W;
+$END:
+	bar.sync 0;
+	ret;
+}
+";
+
+#[test]
+fn tickets_of_an_atomic_counter_are_numbers_of_a_launch() {
+    let (status, right) = verdict(TICKETS);
+    assert_ne!(status, Status::Violated, "{right}");
+    let unordered = TICKETS.replace("\tbar.sync 1, 64;\n", "");
+    let (status, wrong) = verdict(&unordered);
+    assert_eq!(status, Status::Violated, "{wrong}");
+    assert!(wrong.contains("WL0101 RAW race") && wrong.contains("the fault is shown in it"), "{wrong}");
+    // The signal is ahead of the store: which ticket is read is not known.
+    let (store, signal) = ("\tst.shared.b32 [word], %r11;\n", "\tmbarrier.arrive.shared.b64 %rd2, [%r6];\n");
+    let late = unordered.replace(&format!("{store}{signal}"), &format!("{signal}{store}"));
+    assert_ne!(late, unordered);
+    let (_, said) = verdict(&late);
+    assert!(said.contains("GAVE UP"), "{said}");
+}

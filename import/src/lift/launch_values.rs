@@ -25,6 +25,10 @@ const APART: i64 = 1 << 40;
 /// Addresses from here on stand for values that have no place in memory.
 const NO_ADDRESS: i64 = 1 << 56;
 
+/// First tickets are less than this number, and the tickets of CTAs that take many are this number apart.
+const FEW: i64 = 3;
+const MANY: i64 = 1 << 20;
+
 /// The largest number of values that are described.
 const DESCRIBED: usize = 12;
 
@@ -37,31 +41,32 @@ pub(super) trait Inside {
     fn var(&self, var: u32) -> Option<i64>;
 }
 
-/// The values of one launch.
-pub(super) struct LaunchValues {
-    number: u64,
+/// What launches choose.
+#[derive(Default)]
+pub(super) struct Chosen {
     /// The arguments that are addresses of arrays.
-    bases: BTreeSet<Atom>,
+    pub(super) bases: BTreeSet<Atom>,
+    /// The names of words that are tickets, each with the word that hands them on (`tickets.rs`).
+    pub(super) tickets: BTreeMap<i64, i64>,
+    /// Whether branches by data that only wait are taken (`alike.rs`).
+    pub(super) taken: Option<Term>,
+}
+
+/// The values of one launch.
+pub(super) struct LaunchValues<'c> {
+    number: u64,
+    chosen: &'c Chosen,
     /// Words of memory that were read, by address.
     words: BTreeMap<i64, i64>,
     /// Terms without counters and variables.
     known: FxHashMap<Term, Option<i64>>,
-    /// Whether branches by data that only wait are taken (`alike.rs`).
-    taken: Option<Term>,
     /// The arguments and coordinates that were read, without addresses.
     read: BTreeMap<Atom, i64>,
 }
 
-impl LaunchValues {
-    pub(super) fn new(number: u64, bases: BTreeSet<Atom>, taken: Option<Term>) -> LaunchValues {
-        LaunchValues {
-            number,
-            bases,
-            words: BTreeMap::new(),
-            known: FxHashMap::default(),
-            taken,
-            read: BTreeMap::new(),
-        }
+impl LaunchValues<'_> {
+    pub(super) fn new(number: u64, chosen: &Chosen) -> LaunchValues<'_> {
+        LaunchValues { number, chosen, words: BTreeMap::new(), known: FxHashMap::default(), read: BTreeMap::new() }
     }
 
     /// A number for this launch and something in it.
@@ -88,7 +93,7 @@ impl LaunchValues {
 
     fn atom(&mut self, a: &Arena, x: Atom, inside: &dyn Inside) -> Option<i64> {
         let v = match x {
-            Atom::Param(..) => match self.bases.iter().position(|b| *b == x) {
+            Atom::Param(..) => match self.chosen.bases.iter().position(|b| *b == x) {
                 Some(n) => (n as i64 + 1) * APART,
                 None => self.size(&x),
             },
@@ -100,7 +105,7 @@ impl LaunchValues {
                 if h % 4 == 0 { (h >> 8) as i64 % ctas } else { 0 }
             }
             Atom::Data(_) => {
-                let of_waits = self.taken.is_some_and(|t| a.mentions(t, |y| y == x));
+                let of_waits = self.chosen.taken.is_some_and(|t| a.mentions(t, |y| y == x));
                 of_waits.then(|| -((self.hash(&x) % 2) as i64))?
             }
             Atom::Counter(NO_LOOP) => return None,
@@ -108,7 +113,7 @@ impl LaunchValues {
             Atom::Var(v) => inside.var(v)?,
             Atom::Carried(..) | Atom::Symbol(_) | Atom::Opaque(_) => return None,
         };
-        if matches!(x, Atom::Param(..) | Atom::Place(_)) && !self.bases.contains(&x) {
+        if matches!(x, Atom::Param(..) | Atom::Place(_)) && !self.chosen.bases.contains(&x) {
             self.read.insert(x, v);
         }
         Some(v)
@@ -134,6 +139,13 @@ impl LaunchValues {
             }
         };
         (low <= v && v <= high).then_some(v)
+    }
+
+    /// The number that the CTA takes in an iteration. Other CTAs take few of the numbers in between, or many.
+    fn ticket(&self, word: i64, iteration: i64) -> i64 {
+        let kind = self.hash(&("ticket", word));
+        let apart = if kind.is_multiple_of(2) { 1 } else { MANY };
+        (kind >> 8) as i64 % FEW + iteration * apart
     }
 
     /// The value of a term. `None` where the host does not choose what it is computed from, or where it is not known there.
@@ -169,8 +181,16 @@ impl LaunchValues {
                 sum
             }
             Node::Op(Op::Load, args) => {
-                let named = a.constant(args[0]).is_some_and(|at| at >= FUNCTIONS);
-                if args.len() != 1 || named {
+                let name = a.constant(args[0]).filter(|at| *at >= FUNCTIONS);
+                if let Some(word) = name.and_then(|name| self.chosen.tickets.get(&name).copied()) {
+                    let iteration = match args[1..] {
+                        [] => 0,
+                        [n] => self.value(a, n, inside)?,
+                        _ => return None,
+                    };
+                    return Some(self.ticket(word, iteration));
+                }
+                if args.len() != 1 || name.is_some() {
                     return None;
                 }
                 let address = self.value(a, args[0], inside)?;
@@ -243,7 +263,7 @@ impl LaunchValues {
         };
         let mut list: Vec<String> = self.read.iter().map(|(x, v)| format!("{} = {v}", name(x))).collect();
         for (address, v) in &self.words {
-            if let Some(base) = self.bases.iter().nth((address / APART - 1) as usize) {
+            if let Some(base) = self.chosen.bases.iter().nth((address / APART - 1) as usize) {
                 list.push(format!("memory[{} + {}] = {v}", name(base), address % APART));
             }
         }

@@ -114,6 +114,7 @@ mod symbols;
 mod tensor;
 mod threads;
 mod thresholds;
+mod tickets;
 mod timed;
 pub mod tree;
 mod turns;

@@ -33,7 +33,7 @@ use super::anywhere::Unknown;
 use super::build::program_of;
 use super::cases::{self, Outcome, Wanted};
 use super::effects_of::{map_effect, terms_of};
-use super::launch_values::{Inside, LaunchValues};
+use super::launch_values::{Chosen, Inside, LaunchValues};
 use super::merge::{Merged, MergedKind, Set, each_node, each_op, each_term};
 use super::shared::Shared;
 use super::tree::{Effect, Node as WarpNode};
@@ -119,10 +119,10 @@ struct Found {
 
 /// The tree in the launches in which the kernel does most, of those that differ.
 fn likely(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Found> {
-    let bases = bases(s, tree);
+    let chosen = Chosen { bases: bases(s, tree), tickets: super::tickets::tickets(s, tree), taken: s.taken };
     let mut found: BTreeMap<Vec<i64>, (usize, u64)> = BTreeMap::new();
     for number in 0..TRIED {
-        let Some(Found { tree, decided, .. }) = in_launch(s, tree, number, &bases) else { continue };
+        let Some(Found { tree, decided, .. }) = in_launch(s, tree, number, &chosen) else { continue };
         let mut lines = BTreeSet::new();
         each_op(&tree, &mut |at, _| {
             lines.insert(at);
@@ -134,12 +134,12 @@ fn likely(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Found> {
     let mut list: Vec<(Reverse<usize>, i64, u64)> =
         found.into_iter().map(|(decided, (lines, number))| (Reverse(lines), steps(decided), number)).collect();
     list.sort_unstable();
-    list.into_iter().take(LIFTED).filter_map(|(.., number)| in_launch(s, tree, number, &bases)).collect()
+    list.into_iter().take(LIFTED).filter_map(|(.., number)| in_launch(s, tree, number, &chosen)).collect()
 }
 
 /// The tree in the launch with a number. `None` where the launch lacks a value that decides.
-fn in_launch(s: &mut Shared<'_>, tree: &[Merged], number: u64, bases: &BTreeSet<Atom>) -> Option<Found> {
-    let values = LaunchValues::new(number, bases.clone(), s.taken);
+fn in_launch(s: &mut Shared<'_>, tree: &[Merged], number: u64, chosen: &Chosen) -> Option<Found> {
+    let values = LaunchValues::new(number, chosen);
     let mut pass = Pass { s, values, inside: Known::default(), decided: Vec::new() };
     pass.is_of_case()?;
     let tree = pass.list(tree)?;
@@ -220,9 +220,9 @@ impl Known {
 }
 
 /// One pass over the tree.
-struct Pass<'p, 'a> {
+struct Pass<'p, 'c, 'a> {
     s: &'p mut Shared<'a>,
-    values: LaunchValues,
+    values: LaunchValues<'c>,
     inside: Known,
     /// Outcomes and trip counts.
     decided: Vec<i64>,
@@ -234,7 +234,7 @@ fn of_launch_values(a: &Arena, t: Term) -> bool {
     a.mentions(t, of_values) || a.reads_memory(t)
 }
 
-impl Pass<'_, '_> {
+impl Pass<'_, '_, '_> {
     fn value(&mut self, t: Term, warps: Set) -> Option<i64> {
         self.inside.now = warps;
         self.values.value(&mut self.s.arena, t, &self.inside)
