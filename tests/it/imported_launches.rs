@@ -242,3 +242,13 @@ fn tickets_of_an_atomic_counter_are_numbers_of_a_launch() {
     let (_, said) = verdict(&late);
     assert!(said.contains("GAVE UP"), "{said}");
 }
+
+/// Each lane stores its own word or copies it. Both are taken to happen, and no launch has both for one lane.
+#[test]
+fn accesses_that_lanes_choose_between_are_no_fault_of_a_launch() {
+    let store = "\tst.shared.b32 [%r15], %r1;\n";
+    let copy = "cp.async.ca.shared.global [%r15], [%rd2], 4;\n";
+    let guarded = format!("\tsetp.lt.u32 %p8, %r1, %r12;\n\t@%p8 {copy}\t@!%p8{store}\tcp.async.wait_all;\n");
+    let (_, said) = verdict(&RING.replace(".pred %p<8>", ".pred %p<9>").replace(store, &guarded));
+    assert!(said.contains("GAVE UP") && said.contains("no launch may have it"), "{said}");
+}

@@ -46,6 +46,8 @@ pub(super) trait Inside {
 pub(super) struct Chosen {
     /// The arguments that are addresses of arrays.
     pub(super) bases: BTreeSet<Atom>,
+    /// The arguments that are factors and shifts of divisions: 0 for a division by one, which needs none.
+    pub(super) factors: BTreeSet<Atom>,
     /// The names of words that are tickets, each with the word that hands them on (`tickets.rs`).
     pub(super) tickets: BTreeMap<i64, i64>,
     /// Whether branches by data that only wait are taken (`alike.rs`).
@@ -93,6 +95,7 @@ impl LaunchValues<'_> {
 
     fn atom(&mut self, a: &Arena, x: Atom, inside: &dyn Inside) -> Option<i64> {
         let v = match x {
+            Atom::Param(..) if self.chosen.factors.contains(&x) => 0,
             Atom::Param(..) => match self.chosen.bases.iter().position(|b| *b == x) {
                 Some(n) => (n as i64 + 1) * APART,
                 None => self.size(&x),
@@ -234,8 +237,15 @@ impl LaunchValues<'_> {
                 let decided = (first != 0) == (op == Op::Either);
                 if decided { first } else { self.value(a, args[1], inside)? }
             }
-            // The host computes the factor and the shift of a division.
-            Node::Op(Op::Shl | Op::MulHigh, args) if a.constant(args[1]).is_none() => return None,
+            // The host computes the factor and the shift of a division. A shift by nothing divides by one.
+            Node::Op(Op::MulHigh, args) if a.constant(args[1]).is_none() => return None,
+            Node::Op(Op::Shl, args) if a.constant(args[1]).is_none() => {
+                let by = self.value(a, args[1], inside)?;
+                if by != 0 {
+                    return None;
+                }
+                self.value(a, args[0], inside)?
+            }
             Node::Op(op, args) => {
                 let mut list = Vec::new();
                 for x in args.iter() {

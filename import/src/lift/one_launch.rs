@@ -14,7 +14,8 @@
 //! outcome and each loop its trip count, and the program has no symbol. The host may choose these words for each iteration,
 //! but then they are more than one value. So a loop whose body reads a word by its iteration has one iteration in such a
 //! launch, or none: its first one. Nothing is taken to happen that does not happen, and accesses at places that are not
-//! known are left out. They order nothing.
+//! known are left out. They order nothing. So are accesses behind conditions that data decide, or that lanes decide
+//! apart, unless the launch decides the condition of each lane.
 //!
 //! What is not chosen freely has no value, and a launch that needs it is none: a word that the kernel may store, a divisor of
 //! which the host computes a factor, and a number of bytes, a count or a mask that must fit to others.
@@ -61,7 +62,7 @@ pub fn in_launches(module: &Module, entry: &Entry, file: &str, text: &str, launc
     let Ok(flow) = Flow::of(entry) else { return Vec::new() };
     let (mut open, mut found) = (vec![Vec::new()], Vec::new());
     while let Some(outcomes) = open.pop() {
-        match warps_in(module, entry, &flow, launch, &outcomes, (true, Unknown::LeftOut)) {
+        match warps_in(module, entry, &flow, launch, &outcomes, (true, Unknown::OfLaunch)) {
             Ok(walked) => found.extend(programs(walked, entry, (file, text), launch)),
             Err((_, Some(Wanted::Outcome(at, of))))
                 if outcomes.len() < cases::MOST && outcomes.iter().all(|o: &Outcome| o.at != at) =>
@@ -119,7 +120,8 @@ struct Found {
 
 /// The tree in the launches in which the kernel does most, of those that differ.
 fn likely(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Found> {
-    let chosen = Chosen { bases: bases(s, tree), tickets: super::tickets::tickets(s, tree), taken: s.taken };
+    let (bases, factors) = arguments(s, tree);
+    let chosen = Chosen { bases, factors, tickets: super::tickets::tickets(s, tree), taken: s.taken };
     let mut found: BTreeMap<Vec<i64>, (usize, u64)> = BTreeMap::new();
     for number in 0..TRIED {
         let Some(Found { tree, decided, .. }) = in_launch(s, tree, number, &chosen) else { continue };
@@ -147,14 +149,19 @@ fn in_launch(s: &mut Shared<'_>, tree: &[Merged], number: u64, chosen: &Chosen) 
     Some(Found { tree, decided, values: values.described(&mut s.arena) })
 }
 
-/// The arguments that are addresses of arrays from which words are read.
-fn bases(s: &Shared<'_>, tree: &[Merged]) -> BTreeSet<Atom> {
-    let (mut found, mut seen) = (BTreeSet::new(), BTreeSet::new());
-    each_term(tree, &mut |t| bases_in(s, t, &mut found, &mut seen));
-    found
+/// The arguments that are addresses of arrays from which words are read, and those that are factors and shifts of divisions.
+fn arguments(s: &Shared<'_>, tree: &[Merged]) -> (BTreeSet<Atom>, BTreeSet<Atom>) {
+    let (mut bases, mut factors, mut seen) = Default::default();
+    each_term(tree, &mut |t| arguments_in(s, t, (&mut bases, &mut factors), &mut seen));
+    (bases, factors)
 }
 
-fn bases_in(s: &Shared<'_>, t: Term, found: &mut BTreeSet<Atom>, seen: &mut BTreeSet<Term>) {
+fn arguments_in(
+    s: &Shared<'_>,
+    t: Term,
+    (bases, factors): (&mut BTreeSet<Atom>, &mut BTreeSet<Atom>),
+    seen: &mut BTreeSet<Term>,
+) {
     if !seen.insert(t) {
         return;
     }
@@ -162,19 +169,20 @@ fn bases_in(s: &Shared<'_>, t: Term, found: &mut BTreeSet<Atom>, seen: &mut BTre
         Some((node, _)) => node,
         None => s.arena.node(t),
     };
-    if let Node::Op(Op::Load, args) = node
-        && args.len() == 1
-    {
-        for (x, by) in s.arena.parts(args[0]).1.iter() {
-            if let Node::Atom(atom @ Atom::Param(p, offset)) = s.arena.node(*x)
-                && *by == 1
-                && s.cases.bytes.get(&(*p, *offset)) == Some(&8)
-            {
-                found.insert(*atom);
-            }
+    let argument = |t: Term| match s.arena.node(t) {
+        Node::Atom(atom @ Atom::Param(..)) => Some(*atom),
+        _ => None,
+    };
+    match node {
+        Node::Op(Op::Load, args) if args.len() == 1 => {
+            let whole = s.arena.parts(args[0]).1;
+            let is_address = |x: &Atom| matches!(x, Atom::Param(p, o) if s.cases.bytes.get(&(*p, *o)) == Some(&8));
+            bases.extend(whole.iter().filter(|(_, by)| *by == 1).filter_map(|(x, _)| argument(*x)).filter(is_address));
         }
+        Node::Op(Op::MulHigh | Op::Shl, args) => factors.extend(argument(args[1])),
+        _ => {}
     }
-    s.arena.operands(node).into_iter().for_each(|x| bases_in(s, x, found, seen));
+    s.arena.operands(node).into_iter().for_each(|x| arguments_in(s, x, (bases, factors), seen));
 }
 
 /// What is known of loops and variables where a node stands.

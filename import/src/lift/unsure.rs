@@ -3,7 +3,8 @@
 use crate::flow::BlockId;
 use crate::ptx::{Error, Reg};
 
-use super::tree::Val;
+use super::anywhere::Unknown;
+use super::tree::{Effect, Kind, Node, Run, Touch, Val};
 use super::walk::{Stop, Walk};
 
 /// The largest depth of nested branches by data. A damaged text can lead back to one of them without a loop.
@@ -40,7 +41,10 @@ impl Walk<'_, '_> {
             ));
         }
         self.unsure += 1;
+        let first = self.nodes.len();
+        let mut second = first;
         for (to, holds) in [(taken, true), (falls, false)] {
+            second = self.nodes.len();
             self.regs = regs.clone();
             self.lane_conditions.push((cond.clone(), holds));
             let end = if to == join { Ok(Stop::At(join)) } else { self.run(to, &inner) };
@@ -57,6 +61,19 @@ impl Walk<'_, '_> {
             sides.push(std::mem::take(&mut self.regs));
         }
         self.unsure -= 1;
+        // A lane is on one side, and its bytes are not those of the other lanes.
+        match self.s.unknown {
+            Unknown::OfLaunch => self.nodes.truncate(first),
+            // A barrier that tracks copies orders no store.
+            _ if self.s.entry.code.iter().any(|i| i.op == "cp" && i.has("mbarrier")) => {}
+            _ => {
+                let mut b = self.nodes.split_off(second);
+                let mut a = self.nodes.split_off(first);
+                without_copied(&mut a, &b);
+                without_copied(&mut b, &a);
+                self.nodes.extend(a.into_iter().chain(b));
+            }
+        }
         self.arrived_behind(at)?;
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
         for (r, (x, y)) in a.into_iter().zip(b).enumerate() {
@@ -88,4 +105,22 @@ impl Walk<'_, '_> {
         let a = &mut self.s.arena;
         Some(Val::of(std::array::from_fn(|l| a.cond(cond.at(l), x.at(l), y.at(l)))))
     }
+}
+
+/// Takes away the stores of one side of a branch to what lanes copy on the other side. A lane stores there or copies. What
+/// orders the copies of all lanes also orders a store in the place of a copy.
+fn without_copied(stores: &mut Vec<Node>, copies: &[Node]) {
+    let mut copied: Vec<Run> = Vec::new();
+    for n in copies {
+        if let Kind::Op(_, Effect::Touch(Touch::Copy, runs)) = &n.kind {
+            copied.extend(runs);
+        }
+    }
+    stores.retain_mut(|n| match &mut n.kind {
+        Kind::Op(_, Effect::Touch(Touch::Write, runs)) => {
+            runs.retain(|run| !copied.contains(run));
+            !runs.is_empty()
+        }
+        _ => true,
+    });
 }
