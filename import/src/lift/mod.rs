@@ -444,6 +444,7 @@ fn walked<'a>(
                 frames: Vec::new(),
                 unsure: 0,
                 lane_conditions: Vec::new(),
+                places: Vec::new(),
                 peeked_terms: Vec::new(),
                 dry: 0,
                 apart: false,

@@ -420,6 +420,9 @@ impl Walk<'_, '_> {
     /// The bytes that each executing lane accesses.
     pub(super) fn runs(&mut self, i: &Inst, v: &Val, bytes: u32, lanes: usize) -> Result<Vec<Run>, Error> {
         let mut runs: Vec<Run> = Vec::new();
+        if self.unsure > 0 && self.dry == 0 {
+            self.places.push((i.line, v.clone()));
+        }
         for lane in (0..lanes).filter(|l| self.lanes >> l & 1 == 1) {
             let t = v.at(lane);
             if self.dry == 0 && self.opaque(t) {

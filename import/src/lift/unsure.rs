@@ -41,7 +41,7 @@ impl Walk<'_, '_> {
             ));
         }
         self.unsure += 1;
-        let first = self.nodes.len();
+        let (first, noted) = (self.nodes.len(), self.places.len());
         let mut second = first;
         for (to, holds) in [(taken, true), (falls, false)] {
             second = self.nodes.len();
@@ -69,11 +69,18 @@ impl Walk<'_, '_> {
             _ => {
                 let mut b = self.nodes.split_off(second);
                 let mut a = self.nodes.split_off(first);
-                without_copied(&mut a, &b);
-                without_copied(&mut b, &a);
+                let place = |at: usize| {
+                    let line = self.s.entry.code[at].line;
+                    let mut all = self.places[noted..].iter().filter(|(l, _)| *l == line).map(|(_, v)| v);
+                    let first = all.next()?;
+                    all.all(|v| v == first).then_some(first)
+                };
+                without_copied(&mut a, &b, &place);
+                without_copied(&mut b, &a, &place);
                 self.nodes.extend(a.into_iter().chain(b));
             }
         }
+        self.places.truncate(noted);
         self.arrived_behind(at)?;
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
         for (r, (x, y)) in a.into_iter().zip(b).enumerate() {
@@ -107,20 +114,18 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Takes away the stores of one side of a branch to what lanes copy on the other side. A lane stores there or copies. What
-/// orders the copies of all lanes also orders a store in the place of a copy.
-fn without_copied(stores: &mut Vec<Node>, copies: &[Node]) {
-    let mut copied: Vec<Run> = Vec::new();
-    for n in copies {
-        if let Kind::Op(_, Effect::Touch(Touch::Copy, runs)) = &n.kind {
-            copied.extend(runs);
-        }
-    }
-    stores.retain_mut(|n| match &mut n.kind {
-        Kind::Op(_, Effect::Touch(Touch::Write, runs)) => {
-            runs.retain(|run| !copied.contains(run));
-            !runs.is_empty()
-        }
-        _ => true,
+/// Takes away the stores of one side of a branch to what lanes copy on the other side: each lane stores to a place of its own,
+/// or copies to this place. What orders the copies of all lanes also orders a store in the place of a copy. `place` has the
+/// addresses of all lanes.
+fn without_copied<'v>(stores: &mut Vec<Node>, copies: &[Node], place: &dyn Fn(usize) -> Option<&'v Val>) {
+    let alone = |lanes: u32, runs: &[Run]| runs.len() == lanes.count_ones() as usize;
+    stores.retain(|n| {
+        let Kind::Op(lanes, Effect::Touch(Touch::Write, runs)) = &n.kind else { return true };
+        let copied = copies.iter().any(|c| {
+            let Kind::Op(same, Effect::Touch(Touch::Copy, all)) = &c.kind else { return false };
+            let both = place(n.at).zip(place(c.at));
+            same == lanes && all == runs && alone(*lanes, runs) && both.is_some_and(|(x, y)| x == y)
+        });
+        !copied
     });
 }
