@@ -2,13 +2,43 @@
 
 use std::collections::BTreeSet;
 
-use warpline_import::lift::{OneLaunch, PossibleLaunch};
+use warpline_import::lift::{self, Launch, OneLaunch, PossibleLaunch};
+use warpline_import::ptx;
 use warpline_sim::code::Code;
 use warpline_sim::ir::Program;
 use warpline_sim::report::Finding;
 use warpline_verify::{Options, Outcome, Verdict, Violation};
 
-use crate::load::Subject;
+use crate::load::{CompiledKernel, Subject};
+
+/// The text of a compiled kernel of which a fault may be none of a launch.
+#[derive(Clone, Debug)]
+pub struct CompiledText {
+    file: String,
+    text: String,
+    entry: String,
+    /// What the launch gives, such as the size of a block.
+    launch: Launch,
+}
+
+impl CompiledText {
+    /// The text of a kernel, if values that vary alone depend on each other.
+    pub(crate) fn of(kernel: &CompiledKernel, file: &str) -> Option<CompiledText> {
+        let lifted = &kernel.lifted;
+        let numbered = lifted.numbered.as_deref().is_some_and(|l| l.related.is_some());
+        (lifted.related.is_some() || numbered).then_some(())?;
+        let launch = Launch { timed: false, cluster: Some(lifted.cluster), ..kernel.launch.clone() };
+        let text = kernel.sources.get(file)?.clone();
+        Some(CompiledText { file: file.to_string(), text, entry: lifted.program.name.clone(), launch })
+    }
+
+    /// The kernel in some launches.
+    fn in_launches(&self) -> Vec<OneLaunch> {
+        let Ok(module) = ptx::read(&self.text) else { return Vec::new() };
+        let Some(entry) = module.entries.iter().find(|e| e.name == self.entry) else { return Vec::new() };
+        lift::in_launches(&module, entry, &self.file, &self.text, &self.launch)
+    }
+}
 
 /// Replaces a fault of a compiled kernel by no verdict, if its values may not be possible together.
 pub(crate) fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Options) -> Verdict {

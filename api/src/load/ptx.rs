@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use warpline_import::lift::launch::Need;
-use warpline_import::lift::{self, Argument, Launch, Lifted, OneLaunch, PossibleLaunch};
+use warpline_import::lift::{self, Argument, Launch, Lifted, PossibleLaunch};
 use warpline_import::ptx::{self, Entry, Module, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
@@ -17,6 +17,7 @@ use warpline_sim::report::Fidelity;
 use super::library::{Library, Place, Values};
 use super::{Subject, launch, sass, set_machine};
 use crate::error::{Error, Sources};
+use crate::possible::CompiledText;
 use crate::request::{Request, Setting};
 use crate::verify::{ProofOptions, outcome_word, verify};
 
@@ -70,24 +71,6 @@ impl Imported {
             launched: true,
             arrays_unknown,
         }
-    }
-}
-
-/// The text of a compiled kernel, as it was lifted.
-#[derive(Clone, Debug)]
-pub struct CompiledText {
-    file: String,
-    text: String,
-    entry: String,
-    launch: Launch,
-}
-
-impl CompiledText {
-    /// The kernel in some launches.
-    pub(crate) fn in_launches(&self) -> Vec<OneLaunch> {
-        let Ok(module) = ptx::read(&self.text) else { return Vec::new() };
-        let Ok(entry) = super::entries::entry_of(&module, &self.file, Some(&self.entry)) else { return Vec::new() };
-        lift::in_launches(&module, entry, &self.file, &self.text, &self.launch)
     }
 }
 
@@ -274,7 +257,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let request = &if request.bind_launch { with_arguments(request) } else { request.clone() };
     let (name, machine) = (request.scenario.as_str(), request.machine.as_deref());
     let mut kernel = lifted(request).map_err(|e| too_large(request).unwrap_or(e))?;
-    let compiled = compiled(&kernel, request);
+    let compiled = CompiledText::of(&kernel, named(request).0);
     kernel.sources.values_mut().for_each(|text| *text = shortened(text));
     let mut library = Library::default();
     let mut model = match machine {
@@ -332,17 +315,6 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         imported.compiled = compiled;
     }
     Ok(subject)
-}
-
-/// The text of a kernel of which a fault may be one of no launch.
-fn compiled(kernel: &CompiledKernel, request: &Request) -> Option<CompiledText> {
-    let open = |l: &Lifted| l.related.is_some();
-    let lifted = &kernel.lifted;
-    (open(lifted) || lifted.numbered.as_deref().is_some_and(open)).then_some(())?;
-    let (file, _) = named(request);
-    let launch = Launch { timed: false, cluster: Some(lifted.cluster), ..kernel.launch.clone() };
-    let text = kernel.sources.get(file)?.clone();
-    Some(CompiledText { file: file.to_string(), text, entry: lifted.program.name.clone(), launch })
 }
 
 /// A compiled kernel to be verified, with other values of some symbols.
