@@ -10,7 +10,7 @@ use warpline_import::ptx::{self, Entry, Module, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::{Cover, Fences, Level};
-use warpline_sim::ir::{Class, Dtype, Instr, MoveKind, Object, Op, Program};
+use warpline_sim::ir::{Class, Instr, MoveKind, Op, Program};
 use warpline_sim::machine::Machine;
 use warpline_sim::report::Fidelity;
 
@@ -453,17 +453,9 @@ fn launched(kernel: &CompiledKernel, request: &Request, set: &BTreeMap<String, i
     }
     let mut program = lifted.launched(launch, set).map_err(|needs| needed(kernel, request, &needs))?;
     if let Some(bytes) = launch.shared {
-        reserve(&mut program, kernel.declared_shared as i64 + i64::from(bytes));
+        launch::reserve(&mut program, kernel.declared_shared as i64 + i64::from(bytes));
     }
     Ok(program)
-}
-
-/// Sets the size of shared memory to that of the launch, which limits the number of CTAs of a core.
-fn reserve(program: &mut Program, bytes: i64) {
-    let unused = bytes - program.shared_bytes();
-    if unused > 0 {
-        program.objects.push(Object::whole("unused".into(), Class::Shared, Dtype::I8, [unused, 1]));
-    }
 }
 
 /// The error for a launch without all needed values.

@@ -67,8 +67,8 @@ impl Walk<'_, '_> {
             // A barrier that tracks copies orders no store.
             _ if self.s.entry.code.iter().any(|i| i.op == "cp" && i.has("mbarrier")) => {}
             _ => {
-                let mut b = self.nodes.split_off(second);
-                let mut a = self.nodes.split_off(first);
+                let mut b = self.nodes.split_off(second.min(self.nodes.len()));
+                let mut a = self.nodes.split_off(first.min(self.nodes.len()));
                 let place = |at: usize| {
                     let line = self.s.entry.code[at].line;
                     let mut all = self.places[noted..].iter().filter(|(l, _)| *l == line).map(|(_, v)| v);
