@@ -64,17 +64,19 @@ pub(crate) fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, op
     v
 }
 
+/// Missing fences: no number of a launch makes up for one.
+const FENCES: [Code; 2] = [Code::InitFence, Code::ProxyRead];
+
 /// The fault of a compiled kernel in a launch. The launches are chosen, and the host may never make one of them: words of
 /// memory may have to fit together. So a fault counts if each chosen launch with its code has it, and two have it, where
-/// there are two. A hang does not count, and a launch that hangs is none: numbers that do not fit together make one.
+/// there are two. A hang does not count, and a launch that hangs is none: numbers that do not fit together make one. Behind
+/// a hang, a missing fence counts.
 fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) -> Option<Verdict> {
     let compiled = subject.imported.as_mut()?.compiled.take()?;
     let mut counts = faults(fault);
-    if counts.is_empty() {
-        return None;
-    }
+    let hung = counts.is_empty();
     let launches = compiled.in_launches();
-    let least = launches.len().min(2);
+    let least = if hung { 2 } else { launches.len().min(2) };
     let (mut shown, mut steps) = (Vec::new(), 0);
     for OneLaunch { program, values } in launches {
         let one = warpline_verify::verify(&program, subject.rules(), options);
@@ -84,6 +86,10 @@ fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) ->
             continue;
         }
         let found = one.violation.as_ref().map(faults).unwrap_or_default();
+        if hung {
+            let new = |f: &&(Code, u32)| shown.iter().all(|(_, _, p, _)| !has_line(p, f.1));
+            counts.extend(found.iter().filter(|f| FENCES.contains(&f.0)).filter(new));
+        }
         counts.retain(|f| found.contains(f) || !has_line(&program, f.1));
         shown.push((found, one, program, values));
     }
