@@ -110,6 +110,7 @@ mod load;
 mod measured;
 mod output;
 mod plan;
+mod possible;
 mod progress;
 mod record;
 mod repair;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpline_import::lift::PossibleLaunch;
 use warpline_scenarios::Expect;
 use warpline_sim::ir::Program;
 use warpline_sim::report::FindingKind;
@@ -12,6 +11,7 @@ use warpline_verify::{Engine, Options, Outcome, RepairReport, Trips, Verdict, Vi
 
 use crate::error::Error;
 use crate::load::Subject;
+use crate::possible::without_impossible_fault;
 use crate::repair::Repair;
 use crate::status::Status;
 
@@ -358,26 +358,6 @@ fn without_proof(subject: &Subject, mut v: Verdict) -> Verdict {
     let unproved = subject.imported.as_ref().and_then(|i| i.unproved.clone());
     if let (Outcome::Proved | Outcome::Bounded { .. }, Some(why)) = (&v.outcome, unproved) {
         v.outcome = Outcome::GaveUp { why };
-    }
-    v
-}
-
-/// Replaces a fault of a compiled kernel by no verdict, if its values may not be possible together.
-fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Options) -> Verdict {
-    let related = subject.imported.as_ref().and_then(|i| i.related.clone());
-    if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
-        let launches = subject.imported.as_mut().map(|i| std::mem::take(&mut i.possible)).unwrap_or_default();
-        for p in launches.iter().filter_map(PossibleLaunch::program) {
-            let mut one = warpline_verify::verify(&p, subject.rules(), options);
-            if one.outcome == Outcome::Violated {
-                subject.replace_symbolic(p);
-                one.steps += v.steps;
-                return one;
-            }
-        }
-        let fault = x.findings.first().map_or("a hang".to_string(), |f| f.message.clone());
-        let why = format!("a fault was found ({fault}), and {related}, so that no launch may have it");
-        (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
     }
     v
 }

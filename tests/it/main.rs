@@ -27,6 +27,7 @@ mod first_hour;
 mod gate;
 mod hardware;
 mod imported;
+mod imported_launches;
 mod integration;
 mod kernels;
 mod launched;

@@ -12,6 +12,7 @@ use warpline_import::lift::Launch;
 use warpline_import::lift::launch::{Argument, Array, TensorMap};
 use warpline_import::ptx::{Entry, Param};
 use warpline_sim::diag::Diagnostic;
+use warpline_sim::ir::{Class, Dtype, Object, Program};
 use warpline_sim::words::of;
 
 use super::readable_name;
@@ -350,4 +351,12 @@ pub fn parameter_types(params: &[Param]) -> String {
         first = last + 1;
     }
     list.join("; ")
+}
+
+/// Sets the size of shared memory to that of the launch, which limits the number of CTAs of a core.
+pub(super) fn reserve(program: &mut Program, bytes: i64) {
+    let unused = bytes - program.shared_bytes();
+    if unused > 0 {
+        program.objects.push(Object::whole("unused".into(), Class::Shared, Dtype::I8, [unused, 1]));
+    }
 }

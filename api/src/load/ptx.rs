@@ -10,13 +10,14 @@ use warpline_import::ptx::{self, Entry, Module, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::{Cover, Fences, Level};
-use warpline_sim::ir::{Class, Dtype, Instr, MoveKind, Object, Op, Program};
+use warpline_sim::ir::{Class, Instr, MoveKind, Op, Program};
 use warpline_sim::machine::Machine;
 use warpline_sim::report::Fidelity;
 
 use super::library::{Library, Place, Values};
 use super::{Subject, launch, sass, set_machine};
 use crate::error::{Error, Sources};
+use crate::possible::CompiledText;
 use crate::request::{Request, Setting};
 use crate::verify::{ProofOptions, outcome_word, verify};
 
@@ -33,6 +34,8 @@ pub struct Imported {
     pub unproved: Option<String>,
     /// The kernel with the values of some launches, where symbols are related.
     pub possible: Vec<PossibleLaunch>,
+    /// The text to lift again for one launch after the other, where symbols are related.
+    pub compiled: Option<CompiledText>,
     /// The kernel for each outcome of undecided conditions.
     pub variants: Vec<Arc<Program>>,
     /// Names of the conditions for which `variants` has both outcomes.
@@ -59,6 +62,7 @@ impl Imported {
             partial: None,
             unproved: None,
             possible,
+            compiled: None,
             variants,
             conditions,
             every_value,
@@ -254,6 +258,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let request = &if request.bind_launch { with_arguments(request) } else { request.clone() };
     let (name, machine) = (request.scenario.as_str(), request.machine.as_deref());
     let mut kernel = lifted(request).map_err(|e| too_large(request).unwrap_or(e))?;
+    let compiled = CompiledText::of(&kernel, named(request).0);
     kernel.sources.values_mut().for_each(|text| *text = shortened(text));
     let mut library = Library::default();
     let mut model = match machine {
@@ -308,6 +313,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let mut subject = subject_of(lifted, &values, (name, model), sources);
     if let Some(imported) = &mut subject.imported {
         (imported.numbered, imported.stepped) = (numbered, stepped);
+        imported.compiled = compiled;
     }
     Ok(subject)
 }
@@ -329,6 +335,7 @@ fn subject_of(mut lifted: Lifted, values: &[(&str, i64)], (name, model): (&str, 
         partial: lifted.partial,
         unproved: lifted.unproved,
         possible,
+        compiled: None,
         variants,
         conditions,
         every_value,
@@ -447,17 +454,9 @@ fn launched(kernel: &CompiledKernel, request: &Request, set: &BTreeMap<String, i
     }
     let mut program = lifted.launched(launch, set).map_err(|needs| needed(kernel, request, &needs))?;
     if let Some(bytes) = launch.shared {
-        reserve(&mut program, kernel.declared_shared as i64 + i64::from(bytes));
+        launch::reserve(&mut program, kernel.declared_shared as i64 + i64::from(bytes));
     }
     Ok(program)
-}
-
-/// Sets the size of shared memory to that of the launch, which limits the number of CTAs of a core.
-fn reserve(program: &mut Program, bytes: i64) {
-    let unused = bytes - program.shared_bytes();
-    if unused > 0 {
-        program.objects.push(Object::whole("unused".into(), Class::Shared, Dtype::I8, [unused, 1]));
-    }
 }
 
 /// The error for a launch without all needed values.

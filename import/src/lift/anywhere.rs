@@ -38,6 +38,8 @@ pub(super) enum Unknown {
     Anywhere,
     /// They never happen.
     LeftOut,
+    /// They never happen, and no access that data decide in each lane does: the program is that of a launch.
+    OfLaunch,
 }
 
 impl Walk<'_, '_> {
@@ -84,7 +86,7 @@ impl Walk<'_, '_> {
             let line = self.inst(at).line;
             self.s.unknown_at.get_or_insert(line);
         }
-        if self.s.unknown == Unknown::LeftOut {
+        if self.s.unknown != Unknown::Anywhere {
             return Ok(());
         }
         let what = if what == Touch::Write && anywhere { Touch::Scatter } else { what };
@@ -242,7 +244,7 @@ fn keeps(s: &mut Shared<'_>, line: u32, e: &mut Effect, least: i64) -> bool {
         }
     }
     s.unknown_at.get_or_insert(line);
-    if s.unknown == Unknown::LeftOut {
+    if s.unknown != Unknown::Anywhere {
         return false;
     }
     all.sort_unstable();

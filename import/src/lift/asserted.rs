@@ -28,6 +28,13 @@ pub(super) struct Behind {
     holds: Term,
 }
 
+impl Behind {
+    /// The conditions around the assertion, and what it asserts.
+    pub(super) fn condition(&self) -> (&[Term], Term) {
+        (&self.path, self.holds)
+    }
+}
+
 impl Walk<'_, '_> {
     /// A branch to a trap or a failed assertion that is not reached. A condition over arguments is then one over all
     /// launches that reach the branch, such as a size of at least one. Where all launches reach it, the condition is a

@@ -10,17 +10,15 @@ use crate::symbolic::{Arena, Term};
 
 use super::always::{Accesses, always};
 use super::anywhere::Unknown;
-use super::barriers::{Barriers, addresses, arrays, in_parts, unrolled};
+use super::barriers::{Barriers, addresses, arrays, in_parts};
 use super::cases::{MOST, Outcome, Wanted};
 use super::counters::count_waits;
-use super::deferred::deferred;
 use super::effects_of::{barrier_of, terms_of};
 use super::emit::{Done, Emit};
 use super::exprs::Names;
-use super::gather::gather;
 use super::intervals::united;
 use super::launch::{Binder, registers};
-use super::merge::{Merged, Set, each_op, merge, single};
+use super::merge::{Merged, Set, each_op};
 use super::objects::objects;
 use super::pieces::divide;
 use super::regions::{MOST_SLOTS, Regions};
@@ -117,26 +115,21 @@ pub(super) fn program(
     launch: &Launch,
     way: Way,
 ) -> Result<Lifted, Error> {
-    let everyone = if lists.len() == 128 { Set::MAX } else { (1 << lists.len()) - 1 };
-    let n = lists.len() as u32 / s.ctas();
-    let mut tree = Vec::new();
-    let mut first: Vec<Vec<Merged>> = Vec::new();
-    for (w, nodes) in lists.into_iter().enumerate() {
-        let nodes = if launch.timed { deferred(nodes) } else { nodes };
-        let mut one = single(w as u32, nodes);
-        match first.get(w % n as usize).filter(|_| !launch.timed) {
-            Some(first) => one = super::turns::alike(&mut s, one, first),
-            None => first.push(one.clone()),
-        }
-        tree = if w == 0 { one } else { merge(tree, one) };
-    }
-    let tree = unrolled(&mut s, tree);
-    let tree = if launch.timed { gather(&mut s, tree) } else { tree };
-    let tree = super::flat::unflattened(&mut s, tree);
-    let tree = super::last::decided(&mut s, tree);
-    let tree = super::within::decided(&mut s, tree);
-    let tree = if launch.timed { tree } else { super::sides::without_equal(tree) };
-    let tree = without_unread(&s, tree);
+    let warps = lists.len() as u32;
+    let tree = super::merge::of_all(&mut s, lists, launch.timed);
+    program_of(s, (tree, warps), (entry, file, text), launch, way)
+}
+
+/// The program of the tree of all warps, and of their number.
+pub(super) fn program_of(
+    mut s: Shared<'_>,
+    (tree, warps): (Vec<Merged>, u32),
+    (entry, file, text): (&Entry, &str, &str),
+    launch: &Launch,
+    way: Way,
+) -> Result<Lifted, Error> {
+    let everyone = if warps == 128 { Set::MAX } else { (1 << warps) - 1 };
+    let n = warps / s.ctas();
     // Rows that a size cuts off differ by iteration.
     let accesses = if way.skips { way.accesses } else { Accesses::Conditional };
     let (tree, by_iteration) = always(tree, accesses, &mut |c| s.arena.reads_memory(c));
@@ -167,6 +160,7 @@ pub(super) fn program(
     let mut names = Names { outcomes, ..Names::default() };
     let tree = without_unread(&s, tree);
     let mut stands_for = rustc_hash::FxHashMap::default();
+    let tree = if launch.timed { tree } else { super::finer::quotients_of_one(&mut s, tree, &mut stands_for) };
     let tree = match way.compared {
         Compared::WithTripCounts | Compared::InEach | Compared::InEachWithSteps => tree,
         Compared::UpToSome => {
@@ -276,8 +270,7 @@ pub(super) fn program(
     }
     let capped = if launch.timed { Vec::new() } else { super::capped::capped(&program, &free) };
     s.assume_of_numbers();
-    let original = |t: Term| stands_for.get(&t).copied().unwrap_or(t);
-    let meaning = names.order.iter().map(|(t, name)| (name.clone(), s.arena.bare(original(*t)))).collect();
+    let meaning = super::symbols::meanings(&mut s.arena, &names, &stands_for);
     let relation = super::related::related(&mut s, &names, &stands_for);
     let no_launch = relation.as_ref().is_some_and(|r| r.no_launch);
     let mut related = relation.map(|r| r.why);

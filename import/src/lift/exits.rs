@@ -4,6 +4,7 @@ use crate::flow::BlockId;
 use crate::ptx::Error;
 use crate::symbolic::{Facts, Op, Term};
 
+use super::anywhere::Unknown;
 use super::optional::accesses;
 use super::tree::{Kind, Node, Val};
 use super::walk::{Stop, Walk};
@@ -150,7 +151,10 @@ impl Walk<'_, '_> {
                 if !self.optional(&a.nodes) || !self.optional(&b.nodes) {
                     return Err(self.condition_error(inst, cond));
                 }
-                self.nodes.extend(accesses(a.nodes.into_iter().chain(b.nodes)));
+                // In a launch, the data choose one side.
+                if self.s.unknown != Unknown::OfLaunch {
+                    self.nodes.extend(accesses(a.nodes.into_iter().chain(b.nodes)));
+                }
                 return Ok(if a_ends { b.end } else { a.end });
             }
             self.nodes.push(Node { at, part: 0, kind: Kind::If(cond, a.nodes, b.nodes) });

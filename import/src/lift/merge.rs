@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::symbolic::Term;
 
 use super::effects_of::terms_of;
+use super::shared::Shared;
 use super::tree::{Effect, Kind, Node};
 
 /// Warps of a cluster, as bits: those of its first CTA, then those of the second, and so on.
@@ -32,6 +33,29 @@ pub(super) enum MergedKind {
     For(u32, Term, Vec<Merged>),
     Set(u32, Term),
     End,
+}
+
+/// The tree of the nodes of all warps of the cluster, with loops and conditions in their plainest form.
+pub(super) fn of_all(s: &mut Shared<'_>, lists: Vec<Vec<Node>>, timed: bool) -> Vec<Merged> {
+    let in_cta = lists.len() / s.ctas() as usize;
+    let mut tree = Vec::new();
+    let mut first: Vec<Vec<Merged>> = Vec::new();
+    for (w, nodes) in lists.into_iter().enumerate() {
+        let nodes = if timed { super::deferred::deferred(nodes) } else { nodes };
+        let mut one = single(w as u32, nodes);
+        match first.get(w % in_cta).filter(|_| !timed) {
+            Some(first) => one = super::turns::alike(s, one, first),
+            None => first.push(one.clone()),
+        }
+        tree = if w == 0 { one } else { merge(tree, one) };
+    }
+    let tree = super::barriers::unrolled(s, tree);
+    let tree = if timed { super::gather::gather(s, tree) } else { tree };
+    let tree = super::flat::unflattened(s, tree);
+    let tree = super::last::decided(s, tree);
+    let tree = super::within::decided(s, tree);
+    let tree = if timed { tree } else { super::sides::without_equal(tree) };
+    super::unread::without_unread(s, tree)
 }
 
 /// A warp's nodes as a tree of all warps.

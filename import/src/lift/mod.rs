@@ -36,6 +36,7 @@ mod exits;
 mod expected;
 mod exprs;
 mod far;
+mod finer;
 mod first;
 mod flat;
 mod functions;
@@ -48,6 +49,7 @@ mod issue;
 mod joined;
 mod last;
 pub mod launch;
+mod launch_values;
 mod loaded;
 mod loaded_behind;
 mod loads;
@@ -64,6 +66,7 @@ mod nests;
 mod next_step;
 mod objects;
 mod one_form;
+mod one_launch;
 mod optional;
 mod outcomes;
 mod own_count;
@@ -111,6 +114,7 @@ mod symbols;
 mod tensor;
 mod threads;
 mod thresholds;
+mod tickets;
 mod timed;
 pub mod tree;
 mod turns;
@@ -143,6 +147,7 @@ pub use clusters::lift;
 pub use launch::{Argument, Launch};
 pub(crate) use loaded::{Loaded, loads_global};
 pub use objects::UNKNOWN_GLOBAL;
+pub use one_launch::{OneLaunch, in_launches};
 pub use possible_launch::PossibleLaunch;
 pub use pressure::load_order;
 pub use shared::Shared;
@@ -439,6 +444,7 @@ fn walked<'a>(
                 frames: Vec::new(),
                 unsure: 0,
                 lane_conditions: Vec::new(),
+                places: Vec::new(),
                 peeked_terms: Vec::new(),
                 dry: 0,
                 apart: false,

@@ -17,7 +17,7 @@ use super::shared::Shared;
 use super::symbols::{bases, counts, replaced, symbol_for};
 
 /// The largest divisor.
-const LARGEST: usize = 16;
+pub(super) const LARGEST: usize = 16;
 
 /// First of the numbers of symbols for quotients and remainders.
 pub(super) const FIRST: u32 = 1 << 16;

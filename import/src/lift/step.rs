@@ -4,6 +4,7 @@ use crate::flow::{Ending, ending};
 use crate::ptx::{Arg, Error, Inst, Reg};
 use crate::symbolic::{Arena, Atom, Op, Term};
 
+use super::anywhere::Unknown;
 use super::loads::copied_float;
 use super::masks::positive_mask;
 use super::remainders::below_divisor;
@@ -52,10 +53,13 @@ impl Walk<'_, '_> {
             self.lanes = yes;
             self.execute(at, i)?;
         }
-        let unsure = open.len() > 1 || open.iter().any(|(t, _)| self.opaque(*t));
+        let of_launch = self.s.unknown == Unknown::OfLaunch;
+        let several = open.len() > 1 && !of_launch;
+        let unsure = several || open.iter().any(|(t, _)| self.opaque(*t));
         let before = self.regs.clone();
         let start = self.nodes.len();
         for (cond, mask) in open {
+            let first = if of_launch { self.nodes.len() } else { start };
             self.lanes = mask;
             self.unsure += unsure as u32;
             self.lane_conditions.push((Val::Uni(cond), true));
@@ -75,9 +79,9 @@ impl Walk<'_, '_> {
                 });
                 self.regs[r as usize] = Some(Val::of(merged));
             }
-            if !unsure {
-                let nodes = self.nodes.split_off(start);
-                if !nodes.is_empty() {
+            if !unsure || of_launch {
+                let nodes = self.nodes.split_off(first);
+                if !nodes.is_empty() && !self.opaque(cond) {
                     self.nodes.push(Node { at, part: 8, kind: Kind::If(cond, nodes, Vec::new()) });
                 }
             }
@@ -416,6 +420,9 @@ impl Walk<'_, '_> {
     /// The bytes that each executing lane accesses.
     pub(super) fn runs(&mut self, i: &Inst, v: &Val, bytes: u32, lanes: usize) -> Result<Vec<Run>, Error> {
         let mut runs: Vec<Run> = Vec::new();
+        if self.unsure > 0 && self.dry == 0 {
+            self.places.push((i.line, v.clone()));
+        }
         for lane in (0..lanes).filter(|l| self.lanes >> l & 1 == 1) {
             let t = v.at(lane);
             if self.dry == 0 && self.opaque(t) {

@@ -372,6 +372,18 @@ pub(super) fn symbol_for(
     atom
 }
 
+/// What each symbol of the program stands for, in words.
+pub(super) fn meanings(a: &mut Arena, names: &Names, stands_for: &FxHashMap<Term, Term>) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (t, name) in &names.order {
+        let first = stands_for.get(t).copied().unwrap_or(*t);
+        // A symbol may stand for a part of another one.
+        let whole = a.replace(first, stands_for, &mut FxHashMap::default());
+        all.push((name.clone(), a.bare(whole)));
+    }
+    all
+}
+
 /// A node in which other terms replace terms.
 pub(super) fn replaced(s: &mut Shared<'_>, n: &Merged, f: &mut impl FnMut(&mut Arena, Term) -> Term) -> Merged {
     let kind = match &n.kind {

@@ -3,7 +3,8 @@
 use crate::flow::BlockId;
 use crate::ptx::{Error, Reg};
 
-use super::tree::Val;
+use super::anywhere::Unknown;
+use super::tree::{Effect, Kind, Node, Run, Touch, Val};
 use super::walk::{Stop, Walk};
 
 /// The largest depth of nested branches by data. A damaged text can lead back to one of them without a loop.
@@ -40,7 +41,10 @@ impl Walk<'_, '_> {
             ));
         }
         self.unsure += 1;
+        let (first, noted) = (self.nodes.len(), self.places.len());
+        let mut second = first;
         for (to, holds) in [(taken, true), (falls, false)] {
+            second = self.nodes.len();
             self.regs = regs.clone();
             self.lane_conditions.push((cond.clone(), holds));
             let end = if to == join { Ok(Stop::At(join)) } else { self.run(to, &inner) };
@@ -57,6 +61,26 @@ impl Walk<'_, '_> {
             sides.push(std::mem::take(&mut self.regs));
         }
         self.unsure -= 1;
+        // A lane is on one side, and its bytes are not those of the other lanes.
+        match self.s.unknown {
+            Unknown::OfLaunch => self.nodes.truncate(first),
+            // A barrier that tracks copies orders no store.
+            _ if self.s.entry.code.iter().any(|i| i.op == "cp" && i.has("mbarrier")) => {}
+            _ => {
+                let mut b = self.nodes.split_off(second.min(self.nodes.len()));
+                let mut a = self.nodes.split_off(first.min(self.nodes.len()));
+                let place = |at: usize| {
+                    let line = self.s.entry.code[at].line;
+                    let mut all = self.places[noted..].iter().filter(|(l, _)| *l == line).map(|(_, v)| v);
+                    let first = all.next()?;
+                    all.all(|v| v == first).then_some(first)
+                };
+                without_copied(&mut a, &b, &place);
+                without_copied(&mut b, &a, &place);
+                self.nodes.extend(a.into_iter().chain(b));
+            }
+        }
+        self.places.truncate(noted);
         self.arrived_behind(at)?;
         let (Some(b), Some(a)) = (sides.pop(), sides.pop()) else { return Ok(Stop::At(join)) };
         for (r, (x, y)) in a.into_iter().zip(b).enumerate() {
@@ -88,4 +112,20 @@ impl Walk<'_, '_> {
         let a = &mut self.s.arena;
         Some(Val::of(std::array::from_fn(|l| a.cond(cond.at(l), x.at(l), y.at(l)))))
     }
+}
+
+/// Takes away the stores of one side of a branch to what lanes copy on the other side: each lane stores to a place of its own,
+/// or copies to this place. What orders the copies of all lanes also orders a store in the place of a copy. `place` has the
+/// addresses of all lanes.
+fn without_copied<'v>(stores: &mut Vec<Node>, copies: &[Node], place: &dyn Fn(usize) -> Option<&'v Val>) {
+    let alone = |lanes: u32, runs: &[Run]| runs.len() == lanes.count_ones() as usize;
+    stores.retain(|n| {
+        let Kind::Op(lanes, Effect::Touch(Touch::Write, runs)) = &n.kind else { return true };
+        let copied = copies.iter().any(|c| {
+            let Kind::Op(same, Effect::Touch(Touch::Copy, all)) = &c.kind else { return false };
+            let both = place(n.at).zip(place(c.at));
+            same == lanes && all == runs && alone(*lanes, runs) && both.is_some_and(|(x, y)| x == y)
+        });
+        !copied
+    });
 }

@@ -65,6 +65,8 @@ pub(super) struct Walk<'s, 'a> {
     pub(super) unsure: u32,
     /// Conditions that differ by lane, of the branches taken so far, and whether they hold.
     pub(super) lane_conditions: Vec<(Val, bool)>,
+    /// The addresses of accesses under such conditions, by line.
+    pub(super) places: Vec<(u32, Val)>,
     /// Results of polling outside of a loop.
     pub(super) peeked_terms: Vec<Term>,
     /// The number of loops that are being solved: no nodes are added.

@@ -14,7 +14,7 @@ use super::walk::Walk;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Word {
     /// The instruction, and the register that it writes.
-    at: (usize, usize),
+    pub(super) at: (usize, usize),
     /// The address, if all lanes read the same one.
     pub(super) address: Option<Term>,
     /// The waits of the warp before it.

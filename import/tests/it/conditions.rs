@@ -89,3 +89,48 @@ fn comparisons_with_two_numbers_are_two_conditions() {
         assert!(!found.starts_with("proved"), "{other}: {found}");
     }
 }
+
+/// Data decide for each lane whether it stores its word or copies it.
+const STORED_OR_COPIED: &str = "\
+.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 k_param_0)
+.reqntid 32
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<10>;
+	.reg .b64 %rd<5>;
+	.shared .align 128 .b8 data[128];
+	ld.param.u64 %rd1, [k_param_0];
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %rd2, %r1, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	ld.global.u32 %r2, [%rd3];
+	mov.b32 %r3, data;
+	shl.b32 %r4, %r1, 2;
+	add.s32 %r3, %r3, %r4;
+	setp.lt.u32 %p1, %r2, 5;
+	@%p1 bra $A;
+	st.shared.b32 [%r3], %r1;
+	bra.uni $B;
+$A:
+	cp.async.ca.shared.global [%r3], [%rd1], 4;
+$B:
+	cp.async.wait_all;
+	bar.sync 0;
+	ld.shared.b32 %r5, [%r3];
+	ret;
+}
+";
+
+#[test]
+fn a_lane_that_stores_or_copies_a_word_does_not_do_both() {
+    let verdict = |text: &str| crate::common::verdict_on(text);
+    assert_eq!(verdict(STORED_OR_COPIED), "proved\t");
+    // The copies are not waited for, and a store to the word of another lane is one beside its copy.
+    for (here, instead) in [("\tcp.async.wait_all;\n", ""), ("st.shared.b32 [%r3]", "st.shared.b32 [data]")] {
+        let wrong = verdict(&STORED_OR_COPIED.replace(here, instead));
+        assert!(STORED_OR_COPIED.contains(here) && wrong.starts_with("violated"), "{wrong}");
+    }
+}

@@ -17,6 +17,7 @@ mod damage;
 mod damaged;
 mod families;
 mod far;
+mod finer;
 mod habits;
 mod halves;
 mod idle_loops;

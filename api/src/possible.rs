@@ -1,0 +1,116 @@
+//! Faults of compiled kernels that may be none of a launch.
+
+use std::collections::BTreeSet;
+
+use warpline_import::lift::{self, Launch, OneLaunch, PossibleLaunch};
+use warpline_import::ptx;
+use warpline_sim::code::Code;
+use warpline_sim::ir::Program;
+use warpline_sim::report::Finding;
+use warpline_verify::{Options, Outcome, Verdict, Violation};
+
+use crate::load::{CompiledKernel, Subject};
+
+/// The text of a compiled kernel of which a fault may be none of a launch.
+#[derive(Clone, Debug)]
+pub struct CompiledText {
+    file: String,
+    text: String,
+    entry: String,
+    /// What the launch gives, such as the size of a block.
+    launch: Launch,
+}
+
+impl CompiledText {
+    /// The text of a kernel, if values that vary alone depend on each other.
+    pub(crate) fn of(kernel: &CompiledKernel, file: &str) -> Option<CompiledText> {
+        let lifted = &kernel.lifted;
+        let numbered = lifted.numbered.as_deref().is_some_and(|l| l.related.is_some());
+        (lifted.related.is_some() || numbered).then_some(())?;
+        let launch = Launch { timed: false, cluster: Some(lifted.cluster), ..kernel.launch.clone() };
+        let text = kernel.sources.get(file)?.clone();
+        Some(CompiledText { file: file.to_string(), text, entry: lifted.program.name.clone(), launch })
+    }
+
+    /// The kernel in some launches.
+    fn in_launches(&self) -> Vec<OneLaunch> {
+        let Ok(module) = ptx::read(&self.text) else { return Vec::new() };
+        let Some(entry) = module.entries.iter().find(|e| e.name == self.entry) else { return Vec::new() };
+        lift::in_launches(&module, entry, &self.file, &self.text, &self.launch)
+    }
+}
+
+/// Replaces a fault of a compiled kernel by no verdict, if its values may not be possible together.
+pub(crate) fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Options) -> Verdict {
+    let related = subject.imported.as_ref().and_then(|i| i.related.clone());
+    if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
+        let launches = subject.imported.as_mut().map(|i| std::mem::take(&mut i.possible)).unwrap_or_default();
+        for p in launches.iter().filter_map(PossibleLaunch::program) {
+            let mut one = warpline_verify::verify(&p, subject.rules(), options);
+            if one.outcome == Outcome::Violated {
+                subject.replace_symbolic(p);
+                one.steps += v.steps;
+                return one;
+            }
+        }
+        if let Some(mut one) = in_some_launch(subject, x, options) {
+            one.steps += v.steps;
+            return one;
+        }
+        let fault = x.findings.first().map_or("a hang".to_string(), |f| f.message.clone());
+        let why = format!("a fault was found ({fault}), and {related}, so that no launch may have it");
+        (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
+    }
+    v
+}
+
+/// Missing fences: no number of a launch makes up for one.
+const FENCES: [Code; 2] = [Code::InitFence, Code::ProxyRead];
+
+/// The fault of a compiled kernel in a launch. The launches are chosen, and the host may never make one of them: words of
+/// memory may have to fit together. So a fault counts if each chosen launch with its code has it, and two have it, where
+/// there are two. A hang does not count, and a launch that hangs is none: numbers that do not fit together make one. Behind
+/// a hang, a missing fence counts.
+fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) -> Option<Verdict> {
+    let compiled = subject.imported.as_mut()?.compiled.take()?;
+    let mut counts = faults(fault);
+    let hung = counts.is_empty();
+    let launches = compiled.in_launches();
+    let least = if hung { 2 } else { launches.len().min(2) };
+    let (mut shown, mut steps) = (Vec::new(), 0);
+    for OneLaunch { program, values } in launches {
+        let one = warpline_verify::verify(&program, subject.rules(), options);
+        steps += one.steps;
+        let hangs = one.violation.as_ref().is_some_and(|x| !x.hang.is_empty());
+        if hangs || !matches!(one.outcome, Outcome::Violated | Outcome::Proved) {
+            continue;
+        }
+        let found = one.violation.as_ref().map(faults).unwrap_or_default();
+        if hung {
+            let new = |f: &&(Code, u32)| shown.iter().all(|(_, _, p, _)| !has_line(p, f.1));
+            counts.extend(found.iter().filter(|f| FENCES.contains(&f.0)).filter(new));
+        }
+        counts.retain(|f| found.contains(f) || !has_line(&program, f.1));
+        shown.push((found, one, program, values));
+    }
+    let often = |f: &(Code, u32)| shown.iter().filter(|(found, ..)| found.contains(f)).count() >= least;
+    let fault = *counts.iter().find(|f| often(f))?;
+    let (_, mut one, program, values) = shown.into_iter().find(|(found, ..)| found.contains(&fault))?;
+    one.steps = steps;
+    subject.replace_symbolic(program);
+    if let Some(imported) = &mut subject.imported {
+        imported.assumptions.push((format!("a launch has {values}: the fault is shown in it"), fault.1));
+    }
+    Some(one)
+}
+
+/// The faults of a run, by code and line.
+fn faults(x: &Violation) -> BTreeSet<(Code, u32)> {
+    let line = |f: &Finding| Some((f.code, x.sites.get(f.site as usize)?.line));
+    x.findings.iter().filter(|f| !f.note).filter_map(line).collect()
+}
+
+/// Whether a program has code of a line.
+fn has_line(program: &Program, line: u32) -> bool {
+    (0..program.code.len()).any(|pc| program.site(pc as u32).line == line)
+}
