@@ -269,7 +269,7 @@ fn of_jobs(program: &Program, rules: Rules, options: Options, budget: &Budget) -
         with_loops(program, |given, at, trips| {
             let fixed = match trips {
                 Some(trips) => trips.fixed().to_vec(),
-                None => induction::trip_count::fixed(program, &Default::default()),
+                None => induction::fixed_parameters::fixed(program, &Default::default()),
             };
             let v = verify_varied(given, VariedLoops { lengths, ..at }, (rules, budget), options);
             let apart = if v.outcome == Outcome::Proved { global_stores::apart_as_given(given) } else { None };

@@ -29,6 +29,7 @@ use warpline_sim::ir::Program;
 pub(crate) mod carry_over;
 pub(crate) mod common_prefix;
 pub(crate) mod family;
+pub(crate) mod fixed_parameters;
 pub(crate) mod grid_size;
 pub(crate) mod instruction_log;
 pub(crate) mod job_values;

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use warpline_sim::ir::{Binary, Expr, ExprUse, Loop, ParamId, Program, each};
 
 use crate::induction::family::Family;
+use crate::induction::fixed_parameters;
 use crate::induction::grid_size::{SizeReads, size_reads};
-use crate::induction::loop_bounds::{self, reads_variables};
+use crate::induction::loop_bounds::reads_variables;
 use crate::induction::loop_counter::step_of;
 use crate::induction::refused;
 use crate::induction::row_classes::{some_trips, two_turns};
@@ -119,7 +120,7 @@ impl Trips {
         }
         other = other.filter(|_| outer.is_none());
         varied.extend(outer.iter().chain(&other).map(|o| o.symbol));
-        let fixed = fixed(symbolic, &varied);
+        let fixed = fixed_parameters::fixed(symbolic, &varied);
         let kernel = symbolic.bind_all_but(&varied);
         let (name, value) = (symbol.name.clone(), symbol.value);
         let symbol = |id: ParamId| kernel.symbol(&symbolic.symbols[id as usize].name);
@@ -395,7 +396,7 @@ fn counts(prog: &Program, p: ParamId) -> bool {
 }
 
 /// The same for a number of jobs, which may also set the size of the grid, by which a loop over jobs steps.
-fn counts_jobs(prog: &Program, p: ParamId) -> bool {
+pub(crate) fn counts_jobs(prog: &Program, p: ParamId) -> bool {
     let steps = prog.loops.iter().filter(|l| l.var.is_some()).filter_map(|l| (l.end as usize).checked_sub(2)).collect();
     !reads_other(prog, p, &steps)
 }
@@ -434,60 +435,6 @@ fn other(prog: &Program, p: ParamId) -> Option<Outer> {
         fit.then_some(Outer { symbol: q, step: 1, value: symbol.value, bound, den: slope.den, handed: false })
     };
     (0..prog.symbols.len() as ParamId).find_map(first)
-}
-
-/// Loops whose bounds depend on parameters that are not varied. Where nothing is varied, every such loop is listed.
-pub(crate) fn fixed(prog: &Program, varied: &BTreeSet<ParamId>) -> Vec<(u32, String)> {
-    let mut list = Vec::new();
-    for l in &prog.loops {
-        // A `let` that is itself varied hides the parameters in its definition.
-        if matches!(&l.bound, Some(Expr::Param(q)) if varied.contains(q)) {
-            continue;
-        }
-        let of = match l.bound {
-            Some(_) => loop_bounds::parameters(prog, l),
-            None => loop_bounds::exit_parameters(prog, l).unwrap_or_default(),
-        };
-        // A value that also says where or how far is design. A number of jobs or a compiled kernel's symbol is none.
-        let design = |q: ParamId| !varied.is_empty() && !counts_jobs(prog, q) && !prog.opaque_globals;
-        let only_counts = |q: ParamId| l.bound.is_none() && loop_bounds::counts_through_variables(prog, q);
-        // How often a loop with the main loop inside runs is no design: the loop around may hold a fault of some counts.
-        let grown = |x: &Loop| !loop_bounds::parameters(prog, x).is_disjoint(varied);
-        let around = l.bound.is_some() && prog.loops.iter().any(|x| x.head > l.head && x.end <= l.end && grown(x));
-        let fixes = |q: ParamId| !varied.contains(&q) && (!design(q) || only_counts(q) || around);
-        let unvaried = of.iter().filter(|q| fixes(**q)).map(|q| &prog.symbols[*q as usize]);
-        let values: Vec<String> = unvaried.map(|s| format!("{} = {}", s.name, s.value)).collect();
-        // A bound that also depends on a varied parameter grows with it.
-        if !values.is_empty() && of.iter().all(|q| !varied.contains(q)) {
-            list.push((prog.site(l.head).line, values.join(", ")));
-        }
-    }
-    // A symbol of a compiled kernel is one number in a launch, and may be any. If it is read with one value only, the
-    // verdict is for this value. Beside a varied parameter in the bound of a loop, it is not varied with it.
-    if prog.opaque_globals && !varied.is_empty() && list.is_empty() {
-        let unvaried = |q: &ParamId| !varied.contains(q) && prog.symbols[*q as usize].definition.is_none();
-        for q in (0..prog.symbols.len() as ParamId).filter(unvaried) {
-            if let Some(line) = first_read(prog, q) {
-                let s = &prog.symbols[q as usize];
-                list.push((line, format!("{} = {}", s.name, s.value)));
-            }
-        }
-    }
-    list
-}
-
-/// The line that first reads a parameter, in a bound of a loop or anywhere else.
-fn first_read(prog: &Program, q: ParamId) -> Option<u32> {
-    let reads = |e: &Expr| prog.parameters_of(e).contains(&q);
-    let bound = prog.loops.iter().find(|l| l.bound.as_ref().is_some_and(reads)).map(|l| prog.site(l.head).line);
-    bound.or_else(|| {
-        let read = |i| {
-            let mut found = false;
-            each(prog, i, &mut |_, e| found |= reads(e));
-            found
-        };
-        (0..prog.code.len()).find(|pc| read(&prog.code[*pc])).map(|pc| prog.site(pc as _).line)
-    })
 }
 
 /// The symbol that is the size of a grid of one row or column.

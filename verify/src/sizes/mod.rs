@@ -19,7 +19,7 @@ use crate::budget::Budget;
 use crate::cta::cells::Cells;
 use crate::cta::class_run::ClassRun;
 use crate::global_stores::{GlobalStore, StoredBy, global_stores};
-use crate::induction::trip_count;
+use crate::induction::fixed_parameters;
 use crate::prove::{self, Alike};
 use crate::{Options, Trips, Verdict, limits, registers, with_loops};
 
@@ -138,7 +138,7 @@ fn sized(prog: &Program, sizes: &BTreeSet<ParamId>, rules: Rules) -> Option<Size
     }
     let fixed = match &trips {
         Some(trips) => trips.fixed().to_vec(),
-        None => trip_count::fixed(&any, &BTreeSet::new()),
+        None => fixed_parameters::fixed(&any, &BTreeSet::new()),
     };
     // The kernel with symbols for trip counts only.
     let kernel = trips.map_or_else(|| any.bind(), |trips| trips.given().clone());
