@@ -105,7 +105,7 @@ impl LaunchValues<'_> {
                 let all = if place == Place::Cta(d) { Place::Ctas(d) } else { Place::Clusters(d) };
                 let ctas = self.atom(a, Atom::Place(all), inside)?;
                 let h = self.hash(&x);
-                if h % 4 == 0 { (h >> 8) as i64 % ctas } else { 0 }
+                if h.is_multiple_of(4) { (h >> 8) as i64 % ctas } else { 0 }
             }
             Atom::Data(_) => {
                 let of_waits = self.chosen.taken.is_some_and(|t| a.mentions(t, |y| y == x));

@@ -134,3 +134,13 @@ fn a_lane_that_stores_or_copies_a_word_does_not_do_both() {
         assert!(STORED_OR_COPIED.contains(here) && wrong.starts_with("violated"), "{wrong}");
     }
 }
+
+/// The two instructions are no sides of a branch.
+#[test]
+fn fixme_a_lane_that_stores_or_copies_under_predicates_does_both() {
+    let (before, rest) = STORED_OR_COPIED.split_once("\t@%p1 bra $A;\n").expect("a branch");
+    let (_, after) = rest.split_once("$B:\n").expect("its end");
+    let guarded = "\t@%p1 cp.async.ca.shared.global [%r3], [%rd1], 4;\n\t@!%p1 st.shared.b32 [%r3], %r1;\n";
+    let found = crate::common::verdict_on(&format!("{before}{guarded}{after}"));
+    assert!(found.starts_with("violated"), "{found}");
+}
