@@ -125,7 +125,7 @@ fn verdict(text: &str) -> (Status, String) {
 #[test]
 fn a_fault_of_each_launch_is_one() {
     let (_, right) = verdict(RING);
-    assert!(right.contains("BOUNDED"), "{right}");
+    assert!(right.contains("PROVED"), "{right}");
     let (status, wrong) = verdict(&RING.replace(WAIT, ""));
     assert_eq!(status, Status::Violated, "{wrong}");
     assert!(wrong.contains("WL0101 RAW race") && wrong.contains("the fault is shown in it"), "{wrong}");
