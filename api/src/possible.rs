@@ -69,11 +69,11 @@ const FENCES: [Code; 2] = [Code::InitFence, Code::ProxyRead];
 
 /// The fault of a compiled kernel in a launch. The launches are chosen, and the host may never make one of them: words of
 /// memory may have to fit together. So a fault counts if each chosen launch with its code has it, and two have it, where
-/// there are two. A hang does not count, and a launch that hangs is none: numbers that do not fit together make one. Behind
-/// a hang, a missing fence counts.
+/// there are two. A launch that hangs, or that leaves a barrier with some of its threads, is none: numbers that do not fit
+/// together make one. Behind such a fault, a missing fence counts.
 fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) -> Option<Verdict> {
     let compiled = subject.imported.as_mut()?.compiled.take()?;
-    let mut counts = faults(fault);
+    let mut counts = faults(fault).unwrap_or_default();
     let hung = counts.is_empty();
     let launches = compiled.in_launches();
     let least = if hung { 2 } else { launches.len().min(2) };
@@ -81,11 +81,12 @@ fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) ->
     for OneLaunch { program, values } in launches {
         let one = warpline_verify::verify(&program, subject.rules(), options);
         steps += one.steps;
-        let hangs = one.violation.as_ref().is_some_and(|x| !x.hang.is_empty());
-        if hangs || !matches!(one.outcome, Outcome::Violated | Outcome::Proved) {
-            continue;
-        }
-        let found = one.violation.as_ref().map(faults).unwrap_or_default();
+        let found = match (&one.outcome, &one.violation) {
+            (Outcome::Proved, _) => Some(BTreeSet::new()),
+            (Outcome::Violated, Some(x)) => faults(x),
+            _ => None,
+        };
+        let Some(found) = found else { continue };
         if hung {
             let new = |f: &&(Code, u32)| shown.iter().all(|(_, _, p, _)| !has_line(p, f.1));
             counts.extend(found.iter().filter(|f| FENCES.contains(&f.0)).filter(new));
@@ -104,10 +105,11 @@ fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) ->
     Some(one)
 }
 
-/// The faults of a run, by code and line.
-fn faults(x: &Violation) -> BTreeSet<(Code, u32)> {
+/// The faults of a run by code and line, if all agents leave all barriers.
+fn faults(x: &Violation) -> Option<BTreeSet<(Code, u32)>> {
+    let apart = x.findings.iter().any(|f| f.code == Code::Divergent);
     let line = |f: &Finding| Some((f.code, x.sites.get(f.site as usize)?.line));
-    x.findings.iter().filter(|f| !f.note).filter_map(line).collect()
+    (x.hang.is_empty() && !apart).then(|| x.findings.iter().filter(|f| !f.note).filter_map(line).collect())
 }
 
 /// Whether a program has code of a line.
