@@ -196,6 +196,10 @@ impl Verification {
             },
         );
         let smaller = smaller.into_iter().chain(later);
+        let least = varied.as_ref().and_then(|trips| {
+            let least = trips.least_assumed()?;
+            Some(format!("`{}` is at least {least}: some steps are made before the main loop", trips.name))
+        });
         let read = self.subject.imported.iter().flat_map(|i| &i.assumptions);
         every
             .chain(run_time)
@@ -203,6 +207,7 @@ impl Verification {
             .chain(chosen)
             .chain(memory)
             .chain(smaller)
+            .chain(least)
             .chain(read.map(|(what, line)| format!("{what} (line {line})")))
             .collect()
     }

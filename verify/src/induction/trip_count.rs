@@ -249,6 +249,13 @@ impl Trips {
         Family { symbol: self.name.clone(), zero: self.value - self.bound * self.step, step: self.step }
     }
 
+    /// The smallest value of the parameter that is varied, where a launch of a compiled kernel might have a smaller one.
+    pub fn least_assumed(&self) -> Option<i64> {
+        let p = self.kernel.symbols.iter().position(|s| s.name == self.name)?;
+        let zero = self.family().zero;
+        (zero > 0 && least(&self.kernel, p as ParamId).is_none()).then_some(zero)
+    }
+
     /// The values for `t` iterations of the outer loop or of the other loop.
     pub fn turns_family(&self) -> Option<Family> {
         let symbol = self.turns_name()?.to_string();
