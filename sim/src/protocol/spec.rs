@@ -42,6 +42,8 @@ pub struct Rules {
 #[derive(Debug)]
 pub(super) struct Spec {
     pub(super) rules: Rules,
+    /// For each instruction, whether the program's values leave it alive. These facts are of that code.
+    pub(super) live: Vec<bool>,
     /// The cell of CTAs that the run stands for, with its table of forms.
     pub(super) place: Option<Arc<Placement>>,
     pub(super) info: Vec<AgentInfo>,
@@ -99,6 +101,7 @@ impl Spec {
     /// The facts of a program's clusters, which have these rendezvous.
     pub(super) fn of(prog: &Program, rules: Rules, meets: &[Rendezvous]) -> Spec {
         // Facts of the program text are facts of the code that symbols' values leave alive.
+        let live = if prog.symbols.is_empty() { vec![true; prog.code.len()] } else { prog.live() };
         let shape = (!prog.symbols.is_empty()).then(|| prog.without_dead_code());
         let shape = shape.as_ref().unwrap_or(prog);
         let info = agents_of(shape);
@@ -134,6 +137,7 @@ impl Spec {
         let elected_at = elected_code(shape);
         Spec {
             rules,
+            live,
             place: None,
             mbars,
             mbar_base,
@@ -165,5 +169,11 @@ impl Spec {
             counter_operations: counter_operations(prog, &info),
             info,
         }
+    }
+
+    /// Whether these facts hold for another program of the same text: its values leave no other code alive.
+    pub(super) fn hold_for(&self, prog: &Program) -> bool {
+        let other = prog.live();
+        self.live.len() == other.len() && self.live.iter().zip(other).all(|(own, other)| *own || !other)
     }
 }

@@ -235,6 +235,12 @@ impl<'p> World<'p> {
         self.agents.vars(a)
     }
 
+    /// Whether another program of the same text, which came to the same state, can take the place of this one: it has no
+    /// code that this one lacks, and no matrix that ends where this one stored something.
+    pub fn goes_on_by(&self, prog: &Program) -> bool {
+        self.spec.hold_for(prog) && self.stored_as_by(prog)
+    }
+
     /// Replaces the program by another of the same text, which must have come to the same state.
     pub fn go_on_by(&mut self, prog: &'p Program) {
         self.prog = prog;

@@ -261,10 +261,10 @@ impl<'p> CanonicalRun<'p> {
         self.world.pc(self.turn)
     }
 
-    /// The same run by another kernel of the same text, which makes the same run up to here. `None` where a matrix of
-    /// the other kernel ends where the run stored something.
+    /// The same run by another kernel of the same text, which makes the same run up to here. `None` where that kernel has
+    /// other code, or a matrix that ends where the run stored something.
     pub(crate) fn continued_by(&self, prog: &'p Program) -> Option<CanonicalRun<'p>> {
-        self.world.stored_as_by(prog).then(|| {
+        self.world.goes_on_by(prog).then(|| {
             self.budget.keep(self.world.bytes()).ok();
             let mut walk = self.clone();
             walk.world.go_on_by(prog);

@@ -82,7 +82,7 @@ pub(super) fn shifted<'p>(
 }
 
 pub(super) fn ends_elsewhere() -> String {
-    "a matrix ends where a job stored".into()
+    "a matrix ends where a job stored, or jobs of other lengths have other code".into()
 }
 
 /// Steps runs together to the next place between jobs. Their states there are equal up to a shift.

@@ -12,6 +12,9 @@ use crate::mutation::splice::insert;
 /// Largest trip count, and largest number of jobs of a CTA.
 const MOST: i64 = 96;
 
+/// Trip counts above the least one that are asked for code that only longer jobs have.
+const FEW: i64 = 8;
+
 /// A kernel for a trip count and a number of jobs.
 #[derive(Debug)]
 pub(super) struct Kernel {
@@ -59,6 +62,19 @@ impl<'a> Kernels<'a> {
         heads.sort_unstable();
         let list = (0..(MOST + 1) * (MOST + 1)).map(|_| OnceLock::new()).collect();
         Ok(Kernels { at, heads, list, least })
+    }
+
+    /// The kernel that has all code that one of another trip count has. Runs by other kernels start as its run.
+    pub(super) fn fullest(&self, jobs: i64) -> Result<&Kernel, String> {
+        let mut found = self.at(self.least, jobs)?;
+        for n in self.least + 1..=self.least + FEW {
+            let Ok(kernel) = self.at(n, jobs) else { continue };
+            let less = |(a, b): (bool, bool)| !a && b;
+            if found.own.live().into_iter().zip(kernel.own.live()).any(less) {
+                found = kernel;
+            }
+        }
+        Ok(found)
     }
 
     /// The kernel with this trip count for all jobs, and `jobs` of them.
