@@ -36,6 +36,8 @@ pub struct Forms {
     pub extents: Vec<Option<[Expr; 2]>>,
     /// Conditions that the kernel requires.
     pub requires: Vec<Expr>,
+    /// For each instruction, whether other values of the symbols leave it alive. Empty where one run has one value each.
+    pub other_live: Vec<bool>,
 }
 
 /// Largest dimension of a grid.
@@ -138,8 +140,8 @@ impl Program {
         }
     }
 
-    /// For each instruction, whether an agent can reach it with the current values of the symbols. A branch that these
-    /// values decide goes one way only.
+    /// For each instruction, whether an agent can reach it with the current values of the symbols, or with others that a
+    /// run may go on by. A branch that these values decide goes one way only.
     pub fn live(&self) -> Vec<bool> {
         let mut live = vec![false; self.code.len()];
         let mut open = vec![0usize];
@@ -164,6 +166,7 @@ impl Program {
                 Instr::Op { .. } | Instr::Set(..) => open.push(pc + 1),
             }
         }
+        live.iter_mut().zip(&self.forms.other_live).for_each(|(own, other)| *own |= other);
         live
     }
 

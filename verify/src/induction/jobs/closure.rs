@@ -198,27 +198,20 @@ impl<'p, 'a> Search<'p, 'a> {
     fn start(&mut self) -> Result<(), Failure> {
         let least = self.kernels.least;
         let (two, three) = (self.kernels.at(least, 2)?, self.kernels.at(least, 3)?);
-        let (kernels, run) = (self.kernels, self.run);
-        let start = |jobs, kernel: &'p Kernel| {
-            let run = CanonicalRun::new(run.job(&kernels.fullest(jobs)?.refined)).pausing();
-            run.continued_by(&kernel.refined).ok_or_else(ends_elsewhere)
-        };
-        let cell = |jobs, kernel: &'p Kernel| {
-            let run = CanonicalRun::new(run.base(&kernels.fullest(jobs)?.own)).pausing();
-            run.continued_by(&kernel.own).ok_or_else(ends_elsewhere)
-        };
-        let first = together(Reached::abreast(vec![start(2, two)?, start(3, three)?]))?.swap_remove(0);
+        let start = |kernel: &'p Kernel| CanonicalRun::new(self.run.job(&kernel.refined)).pausing();
+        let first = together(Reached::abreast(vec![start(two), start(three)]))?.swap_remove(0);
+        let cell = |kernel: &'p Kernel| CanonicalRun::new(self.run.base(&kernel.own)).pausing();
         // A launch without a job may have no CTA.
         if let Ok(none) = self.kernels.at(least, 0) {
-            self.no_job(CanonicalRun::new(run.base(&none.own)).pausing())?;
+            self.no_job(cell(none))?;
         }
         let one = self.kernels.at(least, ONE_JOB)?;
-        let mut alone = start(ONE_JOB, one)?;
+        let mut alone = start(one);
         self.run_to_next(&mut alone, &[])?;
-        let mut alone_in_cell = cell(ONE_JOB, one)?;
+        let mut alone_in_cell = cell(one);
         self.run_to_next(&mut alone_in_cell, &[])?;
         self.one_job(&alone, &alone_in_cell)?;
-        let mut cell = cell(2, two)?;
+        let mut cell = cell(two);
         self.run_to_next(&mut cell, &[])?;
         self.class_of(Between::of(first, 0), cell, Vec::new())?;
         Ok(())
@@ -420,7 +413,7 @@ impl<'p, 'a> Search<'p, 'a> {
     /// Runs jobs of a few lengths in every order, and returns the first faults. Each CTA makes all of these jobs.
     fn orders(&mut self) -> Result<(), Failure> {
         let (kernels, least) = (self.kernels, self.kernels.least);
-        let mut start = CanonicalRun::new(self.run.base(&kernels.fullest(ORDERED)?.own)).pausing();
+        let mut start = CanonicalRun::new(self.run.base(&kernels.at(least, ORDERED)?.own)).pausing();
         self.run_to_next(&mut start, &[])?;
         let mut open = vec![(start, Vec::new())];
         while let Some((run, lengths)) = open.pop() {

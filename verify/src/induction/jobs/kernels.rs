@@ -12,8 +12,8 @@ use crate::mutation::splice::insert;
 /// Largest trip count, and largest number of jobs of a CTA.
 const MOST: i64 = 96;
 
-/// Trip counts above the least one that are asked for code that only longer jobs have.
-const FEW: i64 = 8;
+/// Trip counts that are asked for their code.
+const FEW: i64 = 16;
 
 /// A kernel for a trip count and a number of jobs.
 #[derive(Debug)]
@@ -32,6 +32,9 @@ pub(super) struct Kernels<'a> {
     heads: Vec<usize>,
     list: Vec<OnceLock<Option<Kernel>>>,
     pub(super) least: i64,
+    /// For each instruction, whether jobs of some trip count come to it. A run goes on from job to job, so that the facts
+    /// of its clusters are of the code of all jobs.
+    live: Vec<bool>,
 }
 
 impl<'a> Kernels<'a> {
@@ -61,20 +64,20 @@ impl<'a> Kernels<'a> {
         let mut heads: Vec<usize> = over.iter().map(|l| l.head as usize).collect();
         heads.sort_unstable();
         let list = (0..(MOST + 1) * (MOST + 1)).map(|_| OnceLock::new()).collect();
-        Ok(Kernels { at, heads, list, least })
+        let mut kernels = Kernels { at, heads, list, least, live: Vec::new() };
+        let few = (least..least + FEW).filter_map(|n| Some(kernels.pausing(n, 2)?.live()));
+        let either = |all: Vec<bool>, more: Vec<bool>| all.into_iter().zip(more).map(|(a, b)| a || b).collect();
+        kernels.live = few.reduce(either).unwrap_or_default();
+        Ok(kernels)
     }
 
-    /// The kernel that has all code that one of another trip count has. Runs by other kernels start as its run.
-    pub(super) fn fullest(&self, jobs: i64) -> Result<&Kernel, String> {
-        let mut found = self.at(self.least, jobs)?;
-        for n in self.least + 1..=self.least + FEW {
-            let Ok(kernel) = self.at(n, jobs) else { continue };
-            let less = |(a, b): (bool, bool)| !a && b;
-            if found.own.live().into_iter().zip(kernel.own.live()).any(less) {
-                found = kernel;
-            }
+    /// The kernel as written, with the places between jobs.
+    fn pausing(&self, n: i64, jobs: i64) -> Option<Program> {
+        let mut own = (self.at)(n, jobs)?;
+        for at in self.heads.iter().rev() {
+            insert(&mut own, *at, vec![nothing()], false);
         }
-        Ok(found)
+        Some(own)
     }
 
     /// The kernel with this trip count for all jobs, and `jobs` of them.
@@ -84,10 +87,8 @@ impl<'a> Kernels<'a> {
             return Err(refused());
         }
         let make = || {
-            let mut own = (self.at)(n, jobs)?;
-            for at in self.heads.iter().rev() {
-                insert(&mut own, *at, vec![nothing()], false);
-            }
+            let mut own = self.pausing(n, jobs)?;
+            own.forms.other_live = self.live.clone();
             Some(Kernel { refined: refine(&own), own })
         };
         self.list[(n * (MOST + 1) + jobs) as usize].get_or_init(make).as_ref().ok_or_else(refused)
