@@ -73,7 +73,7 @@ const FENCES: [Code; 2] = [Code::InitFence, Code::ProxyRead];
 /// together make one. Behind such a fault, a missing fence counts.
 fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) -> Option<Verdict> {
     let compiled = subject.imported.as_mut()?.compiled.take()?;
-    let mut counts = faults(fault).unwrap_or_default();
+    let mut counts = faults(fault);
     let hung = counts.is_empty();
     let launches = compiled.in_launches();
     let least = if hung { 2 } else { launches.len().min(2) };
@@ -83,7 +83,7 @@ fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) ->
         steps += one.steps;
         let found = match (&one.outcome, &one.violation) {
             (Outcome::Proved, _) => Some(BTreeSet::new()),
-            (Outcome::Violated, Some(x)) => faults(x),
+            (Outcome::Violated, Some(x)) if is_whole(x) => Some(faults(x)),
             _ => None,
         };
         let Some(found) = found else { continue };
@@ -105,11 +105,15 @@ fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) ->
     Some(one)
 }
 
-/// The faults of a run by code and line, if all agents leave all barriers.
-fn faults(x: &Violation) -> Option<BTreeSet<(Code, u32)>> {
-    let apart = x.findings.iter().any(|f| f.code == Code::Divergent);
+/// The faults of a run, by code and line.
+fn faults(x: &Violation) -> BTreeSet<(Code, u32)> {
     let line = |f: &Finding| Some((f.code, x.sites.get(f.site as usize)?.line));
-    (x.hang.is_empty() && !apart).then(|| x.findings.iter().filter(|f| !f.note).filter_map(line).collect())
+    x.findings.iter().filter(|f| !f.note).filter_map(line).collect()
+}
+
+/// Whether all agents of a run leave all barriers.
+fn is_whole(x: &Violation) -> bool {
+    x.hang.is_empty() && x.findings.iter().all(|f| f.code != Code::Divergent)
 }
 
 /// Whether a program has code of a line.
