@@ -23,7 +23,7 @@ use warpline_verify::{Outcome, Violation};
 use crate::error::Error;
 use crate::load::{Subject, leaves_block_open, load};
 use crate::request::Request;
-use crate::verify::{Decided, ProofOptions, Verification, decided, verify};
+use crate::verify::{Decided, ProofOptions, Verification, decided, outcome_word, verify};
 
 /// Sizes that are tried, in threads. One warp alone proves nothing: no other warp races with it.
 const SIZES: [u32; 6] = [32, 64, 128, 256, 512, 1024];
@@ -167,10 +167,8 @@ impl Sizes<'_> {
     fn listed(&self, mut error: Error) -> Error {
         let word = |trial: &Option<Trial>| match trial.as_ref().map(|t| &t.decided.verdict.outcome) {
             None => "not read",
-            Some(Outcome::Proved) => "proved",
-            Some(Outcome::Bounded { .. }) => "bounded",
             Some(Outcome::GaveUp { .. }) => "not decided",
-            Some(Outcome::Violated) => "violated",
+            Some(outcome) => outcome_word(outcome),
         };
         let mut words: Vec<(&str, Vec<u32>)> = Vec::new();
         for (threads, trial) in &self.tried {
@@ -193,15 +191,15 @@ impl Sizes<'_> {
 
 /// A fault without what depends on the size of a block.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Fault {
-    code: Code,
-    line: u32,
+pub(crate) struct Fault {
+    pub(crate) code: Code,
+    pub(crate) line: u32,
     /// The line of the other access.
     other: Option<u32>,
 }
 
 /// The faults of a violation that are no hang.
-fn faults(x: &Violation) -> BTreeSet<Fault> {
+pub(crate) fn faults(x: &Violation) -> BTreeSet<Fault> {
     let line = |site: u32| x.sites.get(site as usize).map_or(0, |s| s.line);
     let of =
         |f: &Finding| Fault { code: f.code, line: line(f.site), other: f.other.as_ref().map(|(site, _)| line(*site)) };

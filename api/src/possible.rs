@@ -6,9 +6,9 @@ use warpline_import::lift::{self, Launch, OneLaunch, PossibleLaunch};
 use warpline_import::ptx;
 use warpline_sim::code::Code;
 use warpline_sim::ir::Program;
-use warpline_sim::report::Finding;
 use warpline_verify::{Options, Outcome, Verdict, Violation};
 
+use crate::blocks;
 use crate::load::{CompiledKernel, Subject};
 
 /// The text of a compiled kernel of which a fault may be none of a launch.
@@ -107,8 +107,7 @@ fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) ->
 
 /// The faults of a run, by code and line.
 fn faults(x: &Violation) -> BTreeSet<(Code, u32)> {
-    let line = |f: &Finding| Some((f.code, x.sites.get(f.site as usize)?.line));
-    x.findings.iter().filter(|f| !f.note).filter_map(line).collect()
+    blocks::faults(x).into_iter().map(|f| (f.code, f.line)).collect()
 }
 
 /// Whether all agents of a run leave all barriers.

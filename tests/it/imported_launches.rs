@@ -4,7 +4,8 @@ use warpline::Status;
 use warpline_tests::{TempDir, warpline};
 
 /// A ring of two slots between two warps. A CTA has the tiles from one word of memory to the next one, and each tile has as
-/// many steps as another word says. Data decide how many steps an iteration has, with the ring in flight.
+/// many steps as another word says. Data decide how many steps an iteration has, with the ring in flight. The lines `WRITER` and
+/// `READER` stand for the code of the two warps.
 const RING: &str = "\
 .version 8.6
 .target sm_90a
@@ -44,70 +45,59 @@ $L0:
 	mov.b32 %r11, 0;
 	setp.gt.u32 %p3, %r1, 31;
 	@%p3 bra $CONS;
-$Bp:
-	mul.wide.s32 %rd5, %r3, 4;
-	add.s64 %rd6, %rd2, %rd5;
-	ld.global.nc.u32 %r12, [%rd6];
-	setp.lt.s32 %p4, %r12, 1;
-	@%p4 bra $Sp;
-	mov.b32 %r13, 0;
-$Jp:
-	shl.b32 %r14, %r10, 3;
-	add.s32 %r14, %r14, %r6;
-	shl.b32 %r15, %r10, 8;
-	add.s32 %r15, %r15, %r7;
-	xor.b32 %r17, %r11, 1;
-$Wp:
-	mbarrier.try_wait.parity.shared.b64 %p7, [%r14+16], %r17;
-	@!%p7 bra $Wp;
-	st.shared.b32 [%r15], %r1;
-	mbarrier.arrive.shared.b64 %rd7, [%r14];
-	xor.b32 %r10, %r10, 1;
-	setp.eq.s32 %p6, %r10, 0;
-	selp.b32 %r16, 1, 0, %p6;
-	xor.b32 %r11, %r11, %r16;
-	add.s32 %r13, %r13, 1;
-	setp.ne.s32 %p5, %r13, %r12;
-	@%p5 bra $Jp;
-$Sp:
-	add.s32 %r3, %r3, 1;
-	setp.ne.s32 %p5, %r3, %r4;
-	@%p5 bra $Bp;
+WRITER
 	bra.uni $END;
 $CONS:
-$Bc:
-	mul.wide.s32 %rd5, %r3, 4;
-	add.s64 %rd6, %rd2, %rd5;
-	ld.global.nc.u32 %r12, [%rd6];
-	setp.lt.s32 %p4, %r12, 1;
-	@%p4 bra $Sc;
-	mov.b32 %r13, 0;
-$Jc:
-	shl.b32 %r14, %r10, 3;
-	add.s32 %r14, %r14, %r6;
-	shl.b32 %r15, %r10, 8;
-	add.s32 %r15, %r15, %r7;
-	xor.b32 %r17, %r11, 0;
-$Wc:
-	mbarrier.try_wait.parity.shared.b64 %p7, [%r14], %r17;
-	@!%p7 bra $Wc;
-	ld.shared.b32 %r18, [%r15];
-	mbarrier.arrive.shared.b64 %rd7, [%r14+16];
-	xor.b32 %r10, %r10, 1;
-	setp.eq.s32 %p6, %r10, 0;
-	selp.b32 %r16, 1, 0, %p6;
-	xor.b32 %r11, %r11, %r16;
-	add.s32 %r13, %r13, 1;
-	setp.ne.s32 %p5, %r13, %r12;
-	@%p5 bra $Jc;
-$Sc:
-	add.s32 %r3, %r3, 1;
-	setp.ne.s32 %p5, %r3, %r4;
-	@%p5 bra $Bc;
+READER
 $END:
 	ret;
 }
 ";
+
+/// The code of a warp. `LABEL` is a letter, `FIRST` the parity that passes at first, and `WAITED` and `ARRIVED` are offsets
+/// of barriers.
+const ROLE: &str = "\
+$BLABEL:
+	mul.wide.s32 %rd5, %r3, 4;
+	add.s64 %rd6, %rd2, %rd5;
+	ld.global.nc.u32 %r12, [%rd6];
+	setp.lt.s32 %p4, %r12, 1;
+	@%p4 bra $SLABEL;
+	mov.b32 %r13, 0;
+$JLABEL:
+	shl.b32 %r14, %r10, 3;
+	add.s32 %r14, %r14, %r6;
+	shl.b32 %r15, %r10, 8;
+	add.s32 %r15, %r15, %r7;
+	xor.b32 %r17, %r11, FIRST;
+$WLABEL:
+	mbarrier.try_wait.parity.shared.b64 %p7, [%r14WAITED], %r17;
+	@!%p7 bra $WLABEL;
+	ACCESS;
+	mbarrier.arrive.shared.b64 %rd7, [%r14ARRIVED];
+	xor.b32 %r10, %r10, 1;
+	setp.eq.s32 %p6, %r10, 0;
+	selp.b32 %r16, 1, 0, %p6;
+	xor.b32 %r11, %r11, %r16;
+	add.s32 %r13, %r13, 1;
+	setp.ne.s32 %p5, %r13, %r12;
+	@%p5 bra $JLABEL;
+$SLABEL:
+	add.s32 %r3, %r3, 1;
+	setp.ne.s32 %p5, %r3, %r4;
+	@%p5 bra $BLABEL;
+";
+
+/// [`RING`] with the code of its warps.
+fn ring() -> String {
+    let role = |[label, first, waited, access, arrived]: [&str; 5]| {
+        let text = ROLE.replace("LABEL", label).replace("FIRST", first).replace("WAITED", waited);
+        text.replace("ACCESS", access).replace("ARRIVED", arrived)
+    };
+    let writer = role(["p", "1", "+16", "st.shared.b32 [%r15], %r1", ""]);
+    let reader = role(["c", "0", "", "ld.shared.b32 %r18, [%r15]", "+16"]);
+    RING.replace("WRITER\n", &writer).replace("READER\n", &reader)
+}
 
 /// The wait of the warp that reads.
 const WAIT: &str = "\
@@ -124,9 +114,9 @@ fn verdict(text: &str) -> (Status, String) {
 
 #[test]
 fn a_fault_of_each_launch_is_one() {
-    let (_, right) = verdict(RING);
+    let (_, right) = verdict(&ring());
     assert!(right.contains("PROVED"), "{right}");
-    let (status, wrong) = verdict(&RING.replace(WAIT, ""));
+    let (status, wrong) = verdict(&ring().replace(WAIT, ""));
     assert_eq!(status, Status::Violated, "{wrong}");
     assert!(wrong.contains("WL0101 RAW race") && wrong.contains("the fault is shown in it"), "{wrong}");
 }
@@ -137,8 +127,8 @@ fn a_fault_of_words_that_may_have_to_fit_together_is_none() {
     let skips =
         format!("\tld.global.nc.u32 %r19, [%rd6+4096];\n\tsetp.lt.s32 %p6, %r19, 1;\n\t@%p6 bra $N;\n{WAIT}$N:\n");
     let tile = "$Bc:\n\tmul.wide.s32 %rd5, %r3, 4;\n\tadd.s64 %rd6, %rd2, %rd5;\n";
-    for text in [RING.replace(WAIT, &skips), RING.replace(tile, &format!("{tile}\tadd.s64 %rd6, %rd6, 4096;\n"))] {
-        assert_ne!(text, RING);
+    for text in [ring().replace(WAIT, &skips), ring().replace(tile, &format!("{tile}\tadd.s64 %rd6, %rd6, 4096;\n"))] {
+        assert_ne!(text, ring());
         let (_, said) = verdict(&text);
         assert!(said.contains("GAVE UP") && said.contains("no launch may have it"), "{said}");
     }
@@ -249,6 +239,6 @@ fn accesses_that_lanes_choose_between_are_no_fault_of_a_launch() {
     let store = "\tst.shared.b32 [%r15], %r1;\n";
     let copy = "cp.async.ca.shared.global [%r15], [%rd2], 4;\n";
     let guarded = format!("\tsetp.lt.u32 %p8, %r1, %r12;\n\t@%p8 {copy}\t@!%p8{store}\tcp.async.wait_all;\n");
-    let (_, said) = verdict(&RING.replace(".pred %p<8>", ".pred %p<9>").replace(store, &guarded));
+    let (_, said) = verdict(&ring().replace(".pred %p<8>", ".pred %p<9>").replace(store, &guarded));
     assert!(said.contains("GAVE UP") && said.contains("no launch may have it"), "{said}");
 }

@@ -186,10 +186,11 @@ impl Program {
         (from >= to).then_some(l.end)
     }
 
-    /// The same program without its unreachable code: each unreachable instruction becomes a jump to the next one.
-    pub fn without_dead_code(&self) -> Program {
+    /// The same program without its unreachable code ([`live`](Self::live)): each unreachable instruction becomes a jump to
+    /// the next one.
+    pub fn with_code(&self, live: &[bool]) -> Program {
         let mut shape = self.clone();
-        for ((pc, i), live) in (1..).zip(&mut shape.code).zip(self.live()) {
+        for ((pc, i), live) in (1..).zip(&mut shape.code).zip(live) {
             if !live {
                 *i = Instr::Jump(pc);
             }

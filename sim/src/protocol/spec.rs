@@ -102,7 +102,7 @@ impl Spec {
     pub(super) fn of(prog: &Program, rules: Rules, meets: &[Rendezvous]) -> Spec {
         // Facts of the program text are facts of the code that symbols' values leave alive.
         let live = if prog.symbols.is_empty() { vec![true; prog.code.len()] } else { prog.live() };
-        let shape = (!prog.symbols.is_empty()).then(|| prog.without_dead_code());
+        let shape = (!prog.symbols.is_empty()).then(|| prog.with_code(&live));
         let shape = shape.as_ref().unwrap_or(prog);
         let info = agents_of(shape);
         let mut mbar_base = Vec::new();

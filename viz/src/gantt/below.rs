@@ -1,6 +1,7 @@
 //! Sentences below the chart: duration of the run, what the picture leaves out, remarks of the caller.
 
 use warpline_sim::timeline::TICKS;
+use warpline_sim::timeline::Timeline;
 
 use super::font::Measure;
 use super::format::{self, grouped};
@@ -9,11 +10,16 @@ use super::notes::Strip;
 use super::options::{GanttOptions, Size};
 use super::select::{MAX_LANES, RowCounts};
 
+/// The cycles of a run, and whether it hangs after them.
+pub(crate) fn hang_or_cycles(t: &Timeline) -> String {
+    format!("{}{}", if t.hangs() { "hangs after " } else { "" }, format::cycles(t.took.unwrap_or(t.end)))
+}
+
 /// Duration of the run, in cycles and, if the clock is known, in time.
 pub(crate) fn total(frame: &Frame<'_>) -> String {
     let t = frame.t;
     let took = t.took.unwrap_or(t.end);
-    let cycles = format!("{}{}", if t.hangs() { "hangs after " } else { "" }, format::cycles(took));
+    let cycles = hang_or_cycles(t);
     let ps = took as f64 / TICKS as f64 * 1e6 / t.mhz;
     if !(t.mhz > 0.0 && ps < 1e18) {
         return format!("{cycles} cycles");

@@ -2,7 +2,7 @@
 
 use warpline_sim::timeline::{Row, Timeline};
 
-use super::format::cycles;
+use super::below::hang_or_cycles;
 
 /// One timeline with both runs, and headings of its CTAs. `ctas` limits the CTAs of each.
 ///
@@ -23,7 +23,7 @@ pub fn beside(a: &Timeline, b: &Timeline, ctas: (Option<u32>, Option<u32>)) -> (
     for (name, t, ctas) in [("A", a, ctas.0), ("B", b, ctas.1)] {
         let first = headings.len() as u32;
         let last = t.rows.iter().map(|r| r.cta).filter(|c| ctas.is_none_or(|n| *c < n)).max();
-        let cycles = format!("{}{}", if t.hangs() { "hangs after " } else { "" }, cycles(t.took.unwrap_or(t.end)));
+        let cycles = hang_or_cycles(t);
         let title = t.title.split(" on ").next().unwrap_or_default();
         headings.extend((0..=last.unwrap_or(0)).map(|cta| format!("{name}: {title}, CTA {cta}; {cycles} cycles")));
         add(&mut both, t, first, last.unwrap_or(0));
