@@ -8,25 +8,28 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Term};
 
-use super::always::{Accesses, always};
-use super::anywhere::Unknown;
-use super::barriers::{Barriers, addresses, arrays, in_parts};
-use super::cases::{MOST, Outcome, Wanted};
-use super::counters::count_waits;
-use super::effects_of::{barrier_of, terms_of};
 use super::emit::{Done, Emit};
-use super::exprs::Names;
-use super::intervals::united;
-use super::launch::{Binder, registers};
-use super::merge::{Merged, Set, each_op};
-use super::objects::objects;
-use super::pieces::divide;
-use super::regions::{MOST_SLOTS, Regions};
-use super::shared::Shared;
-use super::sizes::{Sizes, loads, stores};
-use super::symbols::trip_symbols;
+use super::facts::map_fences;
+use super::iterations::counters::count_waits;
+use super::iterations::{behind, by_iteration, data, finer, nests, positive, skipped, thresholds, uniform};
+use super::launch::cases::{MOST, Outcome, Wanted};
+use super::launch::exprs::Names;
+use super::launch::symbols::trip_symbols;
+use super::launch::{Binder, argument_cases, asserted, capped, cases, possible, registers, related, symbols};
+use super::memory::always::{Accesses, always};
+use super::memory::anywhere::Unknown;
+use super::memory::barriers::{Barriers, addresses, arrays, in_parts};
+use super::memory::intervals::united;
+use super::memory::objects::objects;
+use super::memory::pieces::divide;
+use super::memory::regions::{MOST_SLOTS, Regions};
+use super::memory::sizes::{Sizes, loads, stores};
+use super::memory::{anywhere, expected, selected, unfilled, wait_scopes};
+use super::merge::effects_of::{barrier_of, terms_of};
+use super::merge::unread::without_unread;
+use super::merge::{Merged, Set, each_op, one_form, repeated, roles};
 use super::tree::Effect;
-use super::unread::without_unread;
+use super::walk::shared::Shared;
 use super::ways::{Compared, Way, lift_case};
 use super::{Free, Launch, Lifted};
 
@@ -94,7 +97,7 @@ pub(super) fn lift_cases(
     first.related = first.related.or_else(|| cases.iter().find_map(|l| l.related.clone()));
     first.partial = first.partial.or_else(|| cases.iter().find_map(|l| l.partial.clone()));
     for (outcomes, e) in left_out {
-        let launches = super::argument_cases::launches(&outcomes);
+        let launches = argument_cases::launches(&outcomes);
         first.assumptions.push((format!("{launches} are left out: they are not followed"), e.line));
         let why = format!("{launches} are not followed (line {}: {})", e.line, e.message);
         first.partial = Some(first.partial.map_or(why.clone(), |other| format!("{other}; {why}")));
@@ -133,48 +136,46 @@ pub(super) fn program_of(
     // Rows that a size cuts off differ by iteration.
     let accesses = if way.skips { way.accesses } else { Accesses::Conditional };
     let (tree, by_iteration) = always(tree, accesses, &mut |c| s.arena.reads_memory(c));
-    let tree = super::skipped::without_skipped(&mut s, tree, way.skips);
-    let tree = if launch.timed { tree } else { super::nests::collapsed(&mut s, tree) };
+    let tree = skipped::without_skipped(&mut s, tree, way.skips);
+    let tree = if launch.timed { tree } else { nests::collapsed(&mut s, tree) };
     let (tree, by_data) = always(tree, way.accesses, &mut |c| !s.arena.reads_memory(c));
     let (tree, outcomes) = match way.compared {
         Compared::InEach | Compared::InEachWithSteps => {
             let none = at_inst(&s, 0, "nothing is numbered by iteration".to_string(), "a condition of an iteration");
             let (tree, outcomes) =
-                super::by_iteration::numbered(&mut s, tree, way.compared == Compared::InEachWithSteps).ok_or(none)?;
+                by_iteration::numbered(&mut s, tree, way.compared == Compared::InEachWithSteps).ok_or(none)?;
             (tree, Some(outcomes))
         }
         _ => (tree, None),
     };
     let assumed = s.assumed.clone();
-    let (tree, cut, uniform) = match super::data::cut(&mut s, tree.clone(), everyone) {
+    let (tree, cut, uniform) = match data::cut(&mut s, tree.clone(), everyone) {
         Ok((tree, cut)) => (tree, cut, None),
         Err(e) if launch.timed || outcomes.is_some() => return Err(e),
         Err(e) => {
             s.assumed = assumed;
-            let tree = super::uniform::uniform(&mut s, tree, e.line);
+            let tree = uniform::uniform(&mut s, tree, e.line);
             let line = e.line;
-            let (tree, cut) = super::data::cut(&mut s, tree, everyone).map_err(|_| e)?;
+            let (tree, cut) = data::cut(&mut s, tree, everyone).map_err(|_| e)?;
             (tree, cut, Some(line))
         }
     };
     let mut names = Names { outcomes, ..Names::default() };
     let tree = without_unread(&s, tree);
     let mut stands_for = rustc_hash::FxHashMap::default();
-    let tree = if launch.timed { tree } else { super::finer::quotients_of_one(&mut s, tree, &mut stands_for) };
+    let tree = if launch.timed { tree } else { finer::quotients_of_one(&mut s, tree, &mut stands_for) };
     let tree = match way.compared {
         Compared::WithTripCounts | Compared::InEach | Compared::InEachWithSteps => tree,
-        Compared::UpToSome => {
-            super::thresholds::split(&mut s, &mut names, &tree, &mut stands_for).ok_or_else(|| {
-                at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
-            })?
-        }
+        Compared::UpToSome => thresholds::split(&mut s, &mut names, &tree, &mut stands_for).ok_or_else(|| {
+            at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
+        })?,
     };
-    let tree = if launch.timed { tree } else { super::asserted::checked(&mut s, tree, everyone) };
-    let tree = if launch.timed { tree } else { super::cases::guarded(&mut s, tree, everyone) };
-    let tree = if launch.timed { tree } else { super::behind::counted(&mut s, tree) };
+    let tree = if launch.timed { tree } else { asserted::checked(&mut s, tree, everyone) };
+    let tree = if launch.timed { tree } else { cases::guarded(&mut s, tree, everyone) };
+    let tree = if launch.timed { tree } else { behind::counted(&mut s, tree) };
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
-    let tree = if launch.timed { tree } else { super::positive::by_counts(&mut s, &names, tree, &stands_for) };
-    let tree = if launch.timed { tree } else { super::one_form::conditions(&mut s, tree) };
+    let tree = if launch.timed { tree } else { positive::by_counts(&mut s, &names, tree, &stands_for) };
+    let tree = if launch.timed { tree } else { one_form::conditions(&mut s, tree) };
     let (tree, by_launch) = always(tree, way.accesses, &mut |c| {
         let mut varied = true;
         names.leaves(&mut s.arena, c, &mut |t| varied &= names.is_varied(t));
@@ -187,18 +188,18 @@ pub(super) fn program_of(
     }
     let tree = without_unread(&s, tree);
     note_points(&mut s.arena, &tree);
-    let tree = super::selected::separated(&mut s, tree);
+    let tree = selected::separated(&mut s, tree);
     note_points(&mut s.arena, &tree);
-    let (conditions, tree) = super::cases::unguarded(&mut s, tree);
-    let (checks, tree) = super::asserted::unchecked(tree);
-    let tree = super::expected::stated(&mut s, tree, n);
-    super::wait_scopes::noted(&mut s, &tree, n);
-    let (tree, plan) = super::anywhere::planned(&mut s, tree, n, launch.timed)?;
+    let (conditions, tree) = cases::unguarded(&mut s, tree);
+    let (checks, tree) = asserted::unchecked(tree);
+    let tree = expected::stated(&mut s, tree, n);
+    wait_scopes::noted(&mut s, &tree, n);
+    let (tree, plan) = anywhere::planned(&mut s, tree, n, launch.timed)?;
     if !launch.timed && s.unknown == Unknown::Anywhere && way.accesses != Accesses::LeftOut {
-        super::unfilled::checked(&mut s, &tree, &plan.loads);
-        super::map_fences::checked(&mut s);
+        unfilled::checked(&mut s, &tree, &plan.loads);
+        map_fences::checked(&mut s);
     }
-    let tree = if launch.timed { tree } else { super::repeated::without_repeated(&s, &plan.regions, tree) };
+    let tree = if launch.timed { tree } else { repeated::without_repeated(&s, &plan.regions, tree) };
     let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
     let mut e = Emit::new(&mut s, names, &plan, n, text, file);
     e.checks(&checks, everyone)?;
@@ -265,13 +266,13 @@ pub(super) fn program_of(
         reads_checked,
     };
     count_waits(&mut program);
-    if let Some(roles) = super::roles::roles(&program) {
+    if let Some(roles) = roles::roles(&program) {
         program.roles = roles;
     }
-    let capped = if launch.timed { Vec::new() } else { super::capped::capped(&program, &free) };
+    let capped = if launch.timed { Vec::new() } else { capped::capped(&program, &free) };
     s.assume_of_numbers();
-    let meaning = super::symbols::meanings(&mut s.arena, &names, &stands_for);
-    let relation = super::related::related(&mut s, &names, &stands_for);
+    let meaning = symbols::meanings(&mut s.arena, &names, &stands_for);
+    let relation = related::related(&mut s, &names, &stands_for);
     let no_launch = relation.as_ref().is_some_and(|r| r.no_launch);
     let mut related = relation.map(|r| r.why);
     let line_of = |at: usize| s.entry.code[at.min(s.entry.code.len() - 1)].line;
@@ -280,7 +281,7 @@ pub(super) fn program_of(
         related = Some(format!("how often a condition of a loop holds, at line {line}, depends on arguments"));
     }
     // One word that several readers could take for two.
-    if let Some(line) = uniform.filter(|_| super::uniform::words(&s.arena, names.order.iter().map(|(t, _)| *t)) > 1) {
+    if let Some(line) = uniform.filter(|_| uniform::words(&s.arena, names.order.iter().map(|(t, _)| *t)) > 1) {
         related = Some(format!("data that decide at line {line} are taken to be the same in each iteration"));
     }
     if let Some(line) = taken.filter(|_| way.accesses == Accesses::Done).map(line_of) {
@@ -313,10 +314,10 @@ pub(super) fn program_of(
         !launch.timed && uniform.is_none() && taken.is_none() && !unknown && !no_launch && outcomes.is_none();
     let launches = match &related {
         _ if s.of_one_launch => {
-            let values = terms.iter().map(|(t, _)| super::possible::at_size(&mut s.arena, *t, &stands_for));
+            let values = terms.iter().map(|(t, _)| possible::at_size(&mut s.arena, *t, &stands_for));
             values.collect::<Option<Vec<i64>>>().into_iter().collect()
         }
-        Some(_) if any_launch => super::possible::launches(&mut s.arena, &terms, &stands_for),
+        Some(_) if any_launch => possible::launches(&mut s.arena, &terms, &stands_for),
         _ => Vec::new(),
     };
     let named = |l: Vec<i64>| names.order.iter().zip(l).map(|((_, n), v)| (n.clone(), v)).collect();
@@ -429,7 +430,7 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
     let mut places: BTreeMap<Term, usize> = BTreeMap::new();
     let (mut wide, mut empty) = (Vec::new(), None);
     each_op(tree, &mut |at, (_, _, e)| {
-        let (here, others) = super::anywhere::known(s, e, touched(e, at, &loads, &stores));
+        let (here, others) = anywhere::known(s, e, touched(e, at, &loads, &stores));
         wide.extend(others);
         for (t, n) in here {
             empty = empty.or((n == 0).then_some(at));

@@ -1,137 +1,38 @@
 //! From a kernel's text to a program.
+//!
+//! ```text
+//!                     each warp
+//!   text ──facts──▶ ┌────────────────┐ trees ──merge──▶ one tree ──iterations──▶ loops that a program has
+//!                   │ walk           │                                               │
+//!   launch ───────▶ │ loops, effects │                       Program ◀──emit── objects of memory, slots
+//!                   └────────────────┘
+//! ```
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `ways`, `build` | the order of these steps, and other ways where the first one gives no program |
+//! | `launch` | values of a launch, symbols over them, cases that are lifted apart |
+//! | `facts` | facts of the text that hold for every launch |
+//! | `walk`, `loops`, `effects` | the operations of one warp, as a [`tree`] of conditions and loops |
+//! | `merge` | one tree of all warps |
+//! | `iterations` | loops of the tree in a form that the program can state |
+//! | `memory` | shared memory as objects with slots and pieces; barriers; accesses at places that are not known |
+//! | `emit` | the code of the program |
+//! | `timed` | what a run charges beyond the protocol |
 
-mod advance;
-mod alike;
-mod alone;
-mod always;
-mod anywhere;
-mod argument_cases;
-mod arithmetic;
-mod arrivals;
-mod asserted;
-mod atomics;
-mod barriers;
-mod behind;
 mod build;
-mod bulk_rows;
-mod by_iteration;
-mod calls;
-mod capped;
-mod cases;
-mod choice;
-mod chosen;
-mod close;
-mod clusters;
-mod computed;
-mod copies;
-mod counters;
-mod data;
-mod deferred;
-mod descriptors;
 mod effects;
-mod effects_of;
 mod emit;
-mod equal;
-mod exits;
-mod expected;
-mod exprs;
-mod far;
-mod finer;
-mod first;
-mod flat;
-mod functions;
-mod gather;
-mod idle;
-mod implied;
-mod in_flight;
-mod intervals;
-mod issue;
-mod joined;
-mod last;
+mod facts;
+mod iterations;
 pub mod launch;
-mod launch_values;
-mod loaded;
-mod loaded_behind;
-mod loads;
-mod loop_parts;
 mod loops;
-mod mailbox;
-mod map_fences;
-mod maps;
-mod masks;
+mod memory;
 mod merge;
-mod named;
-mod natural;
-mod nests;
-mod next_step;
-mod objects;
-mod one_form;
-mod one_launch;
-mod optional;
-mod outcomes;
-mod own_count;
-mod peek;
-mod periodic;
-mod pieces;
-mod places;
-mod pointers;
-mod polls;
-mod positive;
-mod possible;
-mod possible_launch;
-mod pressure;
-mod recurrences;
-mod regions;
-mod related;
-mod remainders;
-mod repeated;
-mod reroll;
-mod reset;
-mod residues;
-mod resume;
-mod rings;
-mod roles;
-mod searches;
-mod selected;
-mod serial;
-mod shadow;
-mod shape;
-mod shapes;
-mod shared;
-mod shuffle;
-mod sides;
-mod sizes;
-mod skipped;
-mod slice;
-mod solve;
-mod special;
-mod states;
-mod step;
-mod steps;
-mod strides;
-mod swizzled;
-mod symbols;
-mod tensor;
-mod threads;
-mod thresholds;
-mod tickets;
 mod timed;
 pub mod tree;
-mod turns;
-mod unfilled;
-mod uniform;
-mod unread;
-mod unrolled;
-mod unsure;
-mod values;
-mod vars;
-mod wait_scopes;
 mod walk;
 mod ways;
-mod whole;
-mod within;
-mod words;
-mod wraps;
 
 use std::collections::BTreeMap;
 
@@ -139,21 +40,21 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Module};
 use crate::symbolic::{Arena, Place};
 
-use anywhere::Unknown;
-pub use capped::Capped;
-use cases::{Cases, Outcome, Wanted};
-use clusters::cluster;
-pub use clusters::lift;
+pub use facts::threads::leaves_block_open;
+pub use launch::capped::Capped;
+use launch::cases::{Cases, Outcome, Wanted};
+use launch::clusters::cluster;
+pub use launch::clusters::lift;
+pub use launch::one_launch::{OneLaunch, in_launches};
+pub use launch::possible_launch::PossibleLaunch;
 pub use launch::{Argument, Launch};
-pub(crate) use loaded::{Loaded, loads_global};
-pub use objects::UNKNOWN_GLOBAL;
-pub use one_launch::{OneLaunch, in_launches};
-pub use possible_launch::PossibleLaunch;
-pub use pressure::load_order;
-pub use shared::Shared;
-pub use threads::leaves_block_open;
+use memory::anywhere::Unknown;
+pub use memory::objects::UNKNOWN_GLOBAL;
+pub(crate) use timed::loaded::{Loaded, loads_global};
+pub use timed::pressure::load_order;
 use tree::{Kind, Node};
 use walk::Walk;
+pub use walk::shared::Shared;
 use warpline_sim::ir::{ParamId, Program};
 
 /// The unit of addresses in other CTAs of the cluster: `address + REMOTE * (cta + 1)`.
@@ -288,7 +189,7 @@ fn walked<'a>(
         message: message.into(),
         expected: expected.into(),
     };
-    let block = launch.block.or_else(|| threads::block(entry)).ok_or_else(|| match entry.block {
+    let block = launch.block.or_else(|| facts::threads::block(entry)).ok_or_else(|| match entry.block {
         None => here("the text does not say how many threads a block has", "`.reqntid` or `.maxntid`, or `--block`"),
         Some(_) => {
             here("the text does not say which shape a block has", "`.reqntid` or `--block`, such as `--block 32x4`")
@@ -308,12 +209,16 @@ fn walked<'a>(
         addresses.insert(v.name.clone(), next as i64);
         next += v.bytes;
     }
-    let pointers = pointers::Pointers::of(module, entry);
-    let accesses = if launch.timed { in_flight::List::new() } else { in_flight::accesses(&entry.code, flow) };
-    let slice::Slice { need, idle, idle_loops, generic } =
-        slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, (&pointers, &accesses));
-    let searches =
-        if launch.timed { searches::Searches::default() } else { searches::Searches::of(entry, flow, &need) };
+    let pointers = facts::pointers::Pointers::of(module, entry);
+    let accesses =
+        if launch.timed { facts::in_flight::List::new() } else { facts::in_flight::accesses(&entry.code, flow) };
+    let facts::slice::Slice { need, idle, idle_loops, generic } =
+        facts::slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, (&pointers, &accesses));
+    let searches = if launch.timed {
+        loops::searches::Searches::default()
+    } else {
+        loops::searches::Searches::of(entry, flow, &need)
+    };
     let mut shared = Shared {
         module,
         entry,
@@ -322,11 +227,11 @@ fn walked<'a>(
         need,
         idle,
         idle_loops,
-        own_loops: if launch.timed { BTreeMap::new() } else { strides::loops(&entry.code, flow, &pointers) },
+        own_loops: if launch.timed { BTreeMap::new() } else { loops::strides::loops(&entry.code, flow, &pointers) },
         not_followed: Default::default(),
         accesses,
         pointers,
-        natural: natural::registers(entry),
+        natural: facts::natural::registers(entry),
         unknown,
         unproved: None,
         unknown_at: None,
@@ -334,7 +239,7 @@ fn walked<'a>(
         ordered_at: None,
         of_one_launch: false,
         timing: launch.timed.then(|| launch.clone()),
-        serialized: launch.timed && serial::serialized(&entry.code),
+        serialized: launch.timed && timed::serial::serialized(&entry.code),
         arena: Arena::default(),
         addresses,
         block,
@@ -349,7 +254,7 @@ fn walked<'a>(
         overwritten: Default::default(),
         columns: 0,
         assumed: BTreeMap::new(),
-        mail: mailbox::Mail::new(words),
+        mail: effects::mailbox::Mail::new(words),
         states: Default::default(),
         cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
         data: 0,
@@ -368,8 +273,8 @@ fn walked<'a>(
         every_fence: launch.every_fence,
         waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
     };
-    shared.states = states::States::of(&entry.code, &mut shared.arena);
-    for (parameter, offset, line) in natural::sizes(entry) {
+    shared.states = effects::states::States::of(&entry.code, &mut shared.arena);
+    for (parameter, offset, line) in facts::natural::sizes(entry) {
         shared.arena.bound_param(parameter, offset);
         shared.assume(line, "sizes that set trip counts are not negative");
     }
@@ -386,12 +291,14 @@ fn walked<'a>(
     if ctas > 16 || ctas * warps > MOST_WARPS {
         return Err(here("the cluster has too many warps", "at most 128 warps in a cluster"));
     }
-    if launch.block.or(entry.block).is_none() && entry.code.iter().any(|i| slice::acts(i) && !slice::only_global(i)) {
+    if launch.block.or(entry.block).is_none()
+        && entry.code.iter().any(|i| facts::slice::acts(i) && !facts::slice::only_global(i))
+    {
         shared.assume(entry.line, format!("a block has {threads} threads, as the text does not say (`--block`)"));
     }
     if entry.block_is_bound && launch.block.is_none() {
         let [x, y, z] = block;
-        let shape = match threads::rows_of_warps(entry) {
+        let shape = match facts::threads::rows_of_warps(entry) {
             Some(_) => format!(", {x}x{y}x{z}: a row of threads is taken for a warp"),
             None if y * z > 1 => format!(", {x}x{y}x{z} by the numbers that the text gives them"),
             None => String::new(),
@@ -410,7 +317,7 @@ fn walked<'a>(
         shared.assume(entry.line, what);
     }
     if let Some(at) = generic {
-        shared.assume(entry.code[at].line, words::POINTERS);
+        shared.assume(entry.code[at].line, walk::words::POINTERS);
     }
     let mut list = Vec::new();
     // Two walks. The first finds quotients in comparisons, the addresses that tensor memory allocations write, and the
@@ -455,7 +362,7 @@ fn walked<'a>(
                 open: Default::default(),
                 open_before: Default::default(),
                 passed: BTreeMap::new(),
-                row_lanes: bulk_rows::RowLanes::default(),
+                row_lanes: effects::bulk_rows::RowLanes::default(),
                 fresh: None,
                 s: &mut shared,
             };

@@ -3,10 +3,11 @@
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Module};
 
-use super::always::Accesses;
-use super::anywhere::Unknown;
 use super::build::program;
-use super::cases::{Outcome, Wanted};
+use super::iterations::data;
+use super::launch::cases::{Outcome, Wanted};
+use super::memory::always::Accesses;
+use super::memory::anywhere::Unknown;
 use super::{Launch, Lifted, warps_in};
 
 /// Lifts an entry in one case. An error also has what would decide what is missing.
@@ -66,7 +67,7 @@ fn lift_with(
     };
     let mut done = match second {
         // What a search finds differs by iteration, whatever accesses do.
-        Err(e) if searches && e.0.expected == super::data::NO_RESET => numbered().map_err(|_| e),
+        Err(e) if searches && e.0.expected == data::NO_RESET => numbered().map_err(|_| e),
         Err(e) if !launch.timed => {
             let with = |accesses| {
                 let way = Way { accesses, ..Way::default() };

@@ -7,15 +7,15 @@ use warpline_sim::ir::{
 };
 use warpline_sim::ir::{IssueCount, Place, Selection, Writes};
 
+use crate::lift::build::{LEFT, LOADED, STORED};
+use crate::lift::launch::{Argument, Array, ParamField, TensorMap};
+use crate::lift::memory::intervals::united;
+use crate::lift::merge::Set;
+use crate::lift::timed::{SHARED_LOAD, sample};
+use crate::lift::tree::{Effect, Global, GlobalAccess};
 use crate::ptx::Error;
 use crate::symbolic::Term;
 
-use super::super::build::{LEFT, LOADED, STORED};
-use super::super::intervals::united;
-use super::super::launch::{Argument, Array, ParamField, TensorMap};
-use super::super::merge::Set;
-use super::super::timed::{SHARED_LOAD, sample};
-use super::super::tree::{Effect, Global, GlobalAccess};
 use super::Emit;
 use super::places::{moved, whole};
 

@@ -16,11 +16,12 @@ use crate::symbolic::{Atom, Term};
 
 use super::Free;
 use super::build::{FIRST, Plan};
-use super::data::count_varies;
-use super::exprs::{Names, opposite};
+use super::iterations::data::count_varies;
 use super::launch::ParamField;
+use super::launch::asserted;
+use super::launch::exprs::{Names, opposite};
 use super::merge::{Merged, MergedKind, Set, each_term};
-use super::shared::Shared;
+use super::walk::shared::Shared;
 
 /// Slots of an object that an access covers, and per slot the pieces and bytes of each warp.
 type Feet = BTreeMap<(usize, i64, Vec<(Term, i64)>), BTreeMap<u32, Exact>>;
@@ -316,7 +317,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     /// Adds code of assertions. Those that trip counts do not decide are left out.
     pub(super) fn checks(&mut self, list: &[Merged], now: Set) -> Result<(), Error> {
         for n in list {
-            if let Some(holds) = super::asserted::asserts(n)
+            if let Some(holds) = asserted::asserts(n)
                 && self.only_trips(holds).0
             {
                 self.list(std::slice::from_ref(n), now)?;

@@ -8,13 +8,13 @@ use warpline_sim::ir::{
     ObjId, Op as IrOp, Order, Phase, Queue, Writes,
 };
 
+use crate::lift::build::FIRST;
+use crate::lift::effects::tensor::TENSOR;
+use crate::lift::merge::Set;
+use crate::lift::tree::{Effect, Fence, Key, Stream, Touch};
 use crate::ptx::Error;
 use crate::symbolic::Term;
 
-use super::super::build::FIRST;
-use super::super::merge::Set;
-use super::super::tensor::TENSOR;
-use super::super::tree::{Effect, Fence, Key, Stream, Touch};
 use super::Emit;
 use super::places::{moved, warp_list, whole};
 

@@ -6,12 +6,12 @@ use warpline_sim::ir::{
     BarRef, BarrierCta, Exact, Expr, IssueCount, MoveKind, ObjId, Op as IrOp, Place, Selection, Stages,
 };
 
+use crate::lift::build::{ARRIVING, FIRST, LOADED, LOADED_BY_ONE, STORED};
+use crate::lift::memory::barriers::{addresses, array_at};
+use crate::lift::merge::Set;
 use crate::ptx::Error;
 use crate::symbolic::Term;
 
-use super::super::barriers::{addresses, array_at};
-use super::super::build::{ARRIVING, FIRST, LOADED, LOADED_BY_ONE, STORED};
-use super::super::merge::Set;
 use super::{Emit, Feet};
 
 impl Emit<'_, '_, '_> {

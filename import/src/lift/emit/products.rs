@@ -2,13 +2,13 @@
 
 use warpline_sim::ir::{MmaKind, Op as IrOp, Operand, Place};
 
+use crate::lift::build::LEFT;
+use crate::lift::effects::copies::width;
+use crate::lift::facts::in_flight::first;
+use crate::lift::tree::TensorShape;
 use crate::ptx::Error;
 use crate::symbolic::Term;
 
-use super::super::build::LEFT;
-use super::super::copies::width;
-use super::super::in_flight::first;
-use super::super::tree::TensorShape;
 use super::Emit;
 use super::places::{warp_list, whole};
 

@@ -1,0 +1,22 @@
+//! Facts of a kernel's text, found before any warp is walked. They hold for every launch.
+//!
+//! | file | fact |
+//! |---|---|
+//! | `slice` | the registers that operations, branches and addresses depend on; all others are not followed |
+//! | `natural`, `pointers` | registers that are never negative; addresses that are never in shared memory |
+//! | `threads` | the shape of a block, if the text does not state it |
+//! | `idle` | branches between whose sides nothing happens but arithmetic |
+//! | `loop_parts`, `shape` | the part of a loop that a register depends on; what a term computes of lane and registers |
+//! | `in_flight` | accesses to registers of a product that no wait orders |
+//! | `maps`, `map_fences` | tensor maps of copies, and the fences that a changed map needs |
+
+pub(crate) mod idle;
+pub(crate) mod in_flight;
+pub(crate) mod loop_parts;
+pub(crate) mod map_fences;
+pub(crate) mod maps;
+pub(crate) mod natural;
+pub(crate) mod pointers;
+pub(crate) mod shape;
+pub(crate) mod slice;
+pub(crate) mod threads;

@@ -1,0 +1,104 @@
+//! Registers that are never negative: those that all instructions make of numbers that are not negative.
+//!
+//! Such as a count of hits, `n += hit ? 1 : 0`: its values are data, and a word of a list that it indexes is not in front of
+//! the list.
+
+use crate::lift::tree::Val;
+use crate::lift::walk::Walk;
+use crate::lift::walk::values::{bytes_of, type_of};
+use crate::ptx::{Arg, Entry, Inst, Reg};
+use crate::symbolic::Atom;
+
+use super::slice::writes;
+
+/// Whether each register is never negative, if no sum overflows.
+pub(crate) fn registers(entry: &Entry) -> Vec<bool> {
+    let mut natural = vec![true; entry.regs.len()];
+    loop {
+        let mut changed = false;
+        for i in &entry.code {
+            if !is_natural(i, &natural) {
+                writes(i, &mut |r| changed |= std::mem::replace(&mut natural[r as usize], false));
+            }
+        }
+        if !changed {
+            return natural;
+        }
+    }
+}
+
+/// Parameters of 32 bits that the code divides and compares with 0, as a quotient that is rounded up does: sizes, which are
+/// not negative. Each is a parameter and an offset in it, with the line of the comparison.
+pub(crate) fn sizes(entry: &Entry) -> Vec<(u16, u32, u32)> {
+    let of = |a: &Arg| -> Option<(u16, u32)> {
+        let Arg::Mem { base, offset, .. } = a else { return None };
+        let Arg::Name(name) = &**base else { return None };
+        let n = entry.params.iter().position(|p| p.name == *name)?;
+        Some((n.try_into().ok()?, (*offset).try_into().ok()?))
+    };
+    let code = &entry.code;
+    let loaded = code.iter().filter(|i| i.op == "ld" && i.has("param") && bytes_of(i) == 4);
+    let found = loaded.filter_map(|i| {
+        let r = i.arg(0);
+        let (parameter, offset) = of(i.arg(1))?;
+        code.iter().find(|i| i.op == "shr" && i.has("s32") && i.arg(1) == r && *i.arg(2) == Arg::Int(31))?;
+        let signs = |i: &&Inst| {
+            i.op == "setp"
+                && i.has("s32")
+                && i.arg(1) == r
+                && (i.has("gt") && *i.arg(2) == Arg::Int(-1) || i.has("lt") && *i.arg(2) == Arg::Int(0))
+        };
+        Some((parameter, offset, code.iter().find(signs)?.line))
+    });
+    found.collect()
+}
+
+/// Whether the results of an instruction are not negative, where `known` registers are not.
+fn is_natural(i: &Inst, known: &[bool]) -> bool {
+    let of = |n: usize| match i.arg(n) {
+        Arg::Reg(r) => known[*r as usize],
+        Arg::Int(v) => (0..1 << 31).contains(v),
+        Arg::Name(n) => matches!(n.as_str(), "%tid.x" | "%tid.y" | "%tid.z" | "%laneid"),
+        _ => false,
+    };
+    if i.op == "shfl" {
+        return of(1);
+    }
+    if !matches!(i.arg(0), Arg::Reg(_)) || i.mods.iter().any(|m| m.starts_with('f') || m.starts_with("bf")) {
+        return false;
+    }
+    match i.op.as_str() {
+        "mov" => of(1),
+        "cvt" => {
+            of(1) && ["u64.u32", "s64.s32", "s64.u32", "u32.u16", "u32.u8", "s32.u8"].contains(&&*i.mods.join("."))
+        }
+        "selp" | "max" | "min" | "add" | "or" => of(1) && of(2),
+        "and" => of(1) || of(2),
+        "shr" => of(1) || !type_of(i).1 && matches!(i.arg(2), Arg::Int(1..)),
+        "popc" | "clz" => true,
+        "setp" => true,
+        "ld" => i.has("u8") || i.has("u16") || i.has("b8") && bytes_of(i) == 1,
+        _ => false,
+    }
+}
+
+impl Walk<'_, '_> {
+    /// A value of a register that is not followed, with the bound that all its values have.
+    pub(crate) fn unknown_of(&mut self, r: Reg, v: Val) -> Val {
+        if !self.s.natural[r as usize] {
+            return v;
+        }
+        for lane in 0..if matches!(v, Val::Uni(_)) { 1 } else { 32 } {
+            let mut number = None;
+            self.s.arena.each_atom(v.at(lane), &mut |a| {
+                if let Atom::Opaque(n) = a {
+                    number = Some(n);
+                }
+            });
+            if let Some(n) = number {
+                self.s.arena.bound_opaque(n);
+            }
+        }
+        v
+    }
+}

@@ -1,0 +1,99 @@
+//! Bit masks with a meaning, and answers of `clusterlaunchcontrol`.
+
+use crate::lift::tree::Val;
+use crate::ptx::{Arg, Error, Inst};
+use crate::symbolic::{Atom, Op};
+
+use super::Walk;
+
+/// Where the answers of `clusterlaunchcontrol` are placed in the address range of global memory.
+const ANSWERS: i64 = 1 << 60;
+
+impl Walk<'_, '_> {
+    /// A mask that clears the lowest CTA bit of an address in the cluster's window. The result is the address in the
+    /// pair's leader CTA.
+    pub(crate) fn leader_mask(&self, i: &Inst) -> Option<i64> {
+        i.args_from(1).iter().find_map(|a| match a {
+            Arg::Int(v) if *v as u64 >> 32 == u32::MAX as u64 || *v as u64 >> 32 == 0 => {
+                (*v as u32 >> 24 == 0xfe).then_some(*v as i32 as i64)
+            }
+            _ => None,
+        })
+    }
+
+    /// The address in the pair's leader.
+    pub(crate) fn leader(&mut self, i: &Inst) -> Result<(), Error> {
+        let mask = self.leader_mask(i).unwrap_or(-1) | 1 << 24;
+        let from = if matches!(i.arg(1), Arg::Int(_)) { i.arg(2) } else { i.arg(1) };
+        let v = self.operand(from)?;
+        let (rank, pair) = (self.s.rank as i64, self.s.ctas() > 1);
+        let v = self.each(
+            &[v],
+            |a, x| {
+                let mask = a.int(mask);
+                let t = a.and(x[0], mask);
+                Some(if pair { a.plus(t, crate::lift::REMOTE * ((rank & !1) + 1)) } else { t })
+            },
+            "an address in the pair's leader",
+        );
+        self.set_arg(i.arg(0), v);
+        Ok(())
+    }
+
+    /// A number whose sign and low bits a mask clears: the compiler knew that the number is not negative.
+    pub(crate) fn masked(&mut self, i: &Inst) -> Result<(), Error> {
+        let mask = positive_mask(i).unwrap_or(-1);
+        let from = if matches!(i.arg(1), Arg::Int(_)) { i.arg(2) } else { i.arg(1) };
+        let v = self.operand(from)?;
+        let lane = self.lanes.trailing_zeros().min(31) as usize;
+        if self.s.arena.range(v.at(lane)).0 < 0 {
+            self.s.assume(i.line, "a number of which a mask clears the sign and low bits is not negative");
+        }
+        let v = self.each(
+            &[v],
+            |a, x| {
+                let mask = a.int(mask);
+                Some(a.and(x[0], mask))
+            },
+            "a mask",
+        );
+        self.set_arg(i.arg(0), v);
+        Ok(())
+    }
+
+    /// The result of `clusterlaunchcontrol.query_cancel`. All roles read the answers in the same order and get the same
+    /// values.
+    pub(crate) fn answer(&mut self, i: &Inst) {
+        self.s.assume(i.line, "each role reads the answers of `clusterlaunchcontrol` in order, one an iteration");
+        let header = self.frames.last().map(|f| self.s.flow.loops[f.index].header as u32);
+        let turn = match header {
+            Some(h) => self.s.arena.atom(Atom::Counter(h)),
+            None => self.s.arena.int(-1),
+        };
+        let kinds = ["is_canceled", "get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z"];
+        let kind = kinds.iter().position(|k| i.has(k)).unwrap_or(4) as i64;
+        let mut regs = Vec::new();
+        i.arg(0).each_reg(&mut |r| regs.push(r));
+        for (n, r) in regs.into_iter().enumerate() {
+            let address = self.s.arena.scale(turn, 16);
+            let address = self.s.arena.plus(address, ANSWERS + kind + n as i64);
+            let mut t = self.s.arena.op(Op::Load, &[address]);
+            if kind == 0 {
+                let zero = self.s.arena.eq(t);
+                t = self.s.arena.not(zero);
+            }
+            self.set(r, Val::Uni(t));
+        }
+    }
+}
+
+/// A mask of all upper bits without the sign, as one with the sign.
+pub(crate) fn positive_mask(i: &Inst) -> Option<i64> {
+    i.args_from(1).iter().find_map(|a| match a {
+        Arg::Int(v @ 1..=0x7fff_ffff) if i.has("b32") => {
+            let all = *v - (1 << 31);
+            (all as i32 as i64 == all && (-all as u64).is_power_of_two() && -all < 1 << 24).then_some(all)
+        }
+        _ => None,
+    })
+}
