@@ -8,7 +8,7 @@ use super::launch::ParamField;
 
 /// A value of each lane of a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Val {
+pub(crate) enum Val {
     /// The same for all.
     Uni(Term),
     /// One for each.
@@ -17,7 +17,7 @@ pub enum Val {
 
 impl Val {
     /// The value of a lane.
-    pub fn at(&self, lane: usize) -> Term {
+    pub(crate) fn at(&self, lane: usize) -> Term {
         match self {
             Val::Uni(t) => *t,
             Val::Lanes(l) => l[lane],
@@ -25,12 +25,12 @@ impl Val {
     }
 
     /// From one value a lane.
-    pub fn of(list: [Term; 32]) -> Val {
+    pub(crate) fn of(list: [Term; 32]) -> Val {
         if list.iter().all(|t| *t == list[0]) { Val::Uni(list[0]) } else { Val::Lanes(list.into()) }
     }
 
     /// The value, if the lanes of a mask have one.
-    pub fn uniform(&self, mask: u32) -> Option<Term> {
+    pub(crate) fn uniform(&self, mask: u32) -> Option<Term> {
         match self {
             Val::Uni(t) => Some(*t),
             Val::Lanes(l) => {
@@ -44,7 +44,7 @@ impl Val {
 
 /// The kinds of access to shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Touch {
+pub(crate) enum Touch {
     /// Loads: `ld`, `ldmatrix`.
     Read,
     /// Stores: `st`, `stmatrix`.
@@ -58,29 +58,29 @@ pub enum Touch {
 }
 
 /// A run of bytes of shared memory that one lane touches: address and length.
-pub type Run = (Term, u32);
+pub(crate) type Run = (Term, u32);
 
 /// The access of a warp to an array in global memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Global {
+pub(crate) struct Global {
     /// The instruction that accesses it.
-    pub how: GlobalAccess,
+    pub(crate) how: GlobalAccess,
     /// The value among the parameters that points to the array or is its tensor map; `None` where it is not known.
-    pub source: Option<ParamField>,
+    pub(crate) source: Option<ParamField>,
     /// Bytes from the start of the array to the first lane's data; for a box the coordinates of its first element,
     /// innermost first. Empty where the address depends on data.
-    pub at: Vec<Term>,
+    pub(crate) at: Vec<Term>,
     /// The data of each lane: bytes from the first lane's data, and length. Empty for a box.
-    pub lanes: Vec<(i64, u32)>,
+    pub(crate) lanes: Vec<(i64, u32)>,
     /// Machine instructions.
-    pub instructions: u32,
+    pub(crate) instructions: u32,
     /// Sectors of 32 bytes that the instructions touch, each counted for itself.
-    pub sectors: u32,
+    pub(crate) sectors: u32,
 }
 
 /// The kinds of access to global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum GlobalAccess {
+pub(crate) enum GlobalAccess {
     /// `ld.global`, with a number for the registers that it writes.
     Load(u32),
     /// `st.global`.
@@ -97,7 +97,7 @@ pub enum GlobalAccess {
 
 /// Streams of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Stream {
+pub(crate) enum Stream {
     /// `cp.async` groups.
     Copy,
     /// `wgmma` groups.
@@ -110,7 +110,7 @@ pub enum Stream {
 
 /// Fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Fence {
+pub(crate) enum Fence {
     /// `fence.proxy.async`, of shared memory.
     Async,
     /// `fence.proxy.async.global`.
@@ -131,20 +131,20 @@ pub enum Fence {
 
 /// A register object of the program: the first register of an accumulator and its columns, or the first one of a left
 /// operand and 0.
-pub type Key = (crate::ptx::Reg, u32);
+pub(crate) type Key = (crate::ptx::Reg, u32);
 
 /// Objects that an instruction accesses while a product may, or with no fence before the next product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Accesses {
+pub(crate) struct Accesses {
     /// Objects that it reads.
-    pub reads: std::collections::BTreeSet<Key>,
+    pub(crate) reads: std::collections::BTreeSet<Key>,
     /// Objects that it writes.
-    pub writes: std::collections::BTreeSet<Key>,
+    pub(crate) writes: std::collections::BTreeSet<Key>,
 }
 
 /// An operation of a warp or of some of its lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// Threads touch shared memory: runs of bytes of all lanes together.
     Touch(Touch, Vec<Run>),
     /// Threads access shared memory of a CTA that their addresses name, or complete bytes on an mbarrier there.
@@ -314,7 +314,7 @@ pub enum Effect {
 
 /// The shape of a product of tensor memory in one CTA. A copy into tensor memory multiplies nothing: it has no columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TensorShape {
+pub(crate) struct TensorShape {
     /// Rows of the left operand.
     pub(super) rows: u32,
     /// Columns of the right operand.
@@ -327,25 +327,25 @@ pub struct TensorShape {
 
 /// A node of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub(crate) struct Node {
     /// The instruction.
-    pub at: usize,
+    pub(crate) at: usize,
     /// Distinguishes several nodes of one instruction.
-    pub part: u8,
+    pub(crate) part: u8,
     /// What it is.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
 }
 
 impl Node {
     /// Whether it is no operation of the protocol: only a program that is timed has it.
-    pub fn is_work(&self) -> bool {
+    pub(crate) fn is_work(&self) -> bool {
         matches!(&self.kind, Kind::Op(_, e) if e.is_work())
     }
 }
 
 impl Effect {
     /// Whether it is no operation of the protocol: only a program that is timed has it.
-    pub fn is_work(&self) -> bool {
+    pub(crate) fn is_work(&self) -> bool {
         matches!(
             self,
             Effect::Work(_)
@@ -361,7 +361,7 @@ impl Effect {
 
 /// What a node is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// An operation by the lanes of a mask.
     Op(u32, Effect),
     /// Two branches.

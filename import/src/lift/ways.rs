@@ -8,7 +8,8 @@ use super::iterations::data;
 use super::launch::cases::{Outcome, Wanted};
 use super::memory::always::Accesses;
 use super::memory::anywhere::Unknown;
-use super::{Launch, Lifted, warps_in};
+use super::walk::warps::warps_in;
+use super::{Launch, Lifted};
 
 /// Lifts an entry in one case. An error also has what would decide what is missing.
 pub(super) fn lift_case(

@@ -33,8 +33,9 @@ use crate::lift::merge::effects_of::{map_effect, terms_of};
 use crate::lift::merge::{Merged, MergedKind, Set, each_node, each_op, each_term};
 use crate::lift::tree::{Effect, Node as WarpNode};
 use crate::lift::walk::shared::Shared;
+use crate::lift::walk::warps::warps_in;
 use crate::lift::ways::Way;
-use crate::lift::{Launch, Lifted, merge, warps_in};
+use crate::lift::{Launch, Lifted, merge};
 use crate::ptx::{Entry, Module};
 use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term};
 

@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `mod`, `shared` | the walk of a warp, and the state that the walks of all warps share |
+//! | `mod`, `warps`, `shared` | the walk of a warp, the walks of all warps, and the state that they share |
 //! | `step` | one instruction: the registers that it sets, or its effect |
 //! | `values`, `loads`, `special`, `shuffle`, `masks`, `calls`, `wraps` | the value of a result |
 //! | `exits`, `choice`, `resume`, `vars` | where ways meet or leave a loop, and the registers there |
@@ -26,6 +26,7 @@ pub(crate) mod step;
 pub(crate) mod unsure;
 pub(crate) mod values;
 pub(crate) mod vars;
+pub(crate) mod warps;
 pub(crate) mod words;
 pub(crate) mod wraps;
 

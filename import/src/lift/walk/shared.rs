@@ -1,22 +1,26 @@
 //! The state that the walks of all warps share.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
-use crate::flow::Flow;
+use crate::flow::{BlockId, Flow};
 use crate::lift::effects::mailbox::Mail;
 use crate::lift::effects::{polls, states};
 use crate::lift::facts::loop_parts::{Part, When};
-use crate::lift::facts::{in_flight, pointers, slice};
-use crate::lift::launch::cases::Cases;
+use crate::lift::facts::{in_flight, natural, pointers, slice};
+use crate::lift::launch::cases::{Cases, Outcome};
 use crate::lift::launch::{Argument, Launch, ParamField};
-use crate::lift::loops::{named, searches};
-use crate::lift::memory::anywhere;
+use crate::lift::loops::{named, searches, strides};
+use crate::lift::memory::anywhere::Unknown;
+use crate::lift::timed::serial;
 use crate::ptx::{Entry, Error, Inst, Module, Reg};
 use crate::symbolic::{Arena, FUNCTIONS, Term};
 
 /// The state that the walks of all warps share.
 #[derive(Clone)]
-pub struct Shared<'a> {
+pub(crate) struct Shared<'a> {
     pub(crate) module: &'a Module,
     pub(crate) entry: &'a Entry,
     pub(crate) flow: &'a Flow,
@@ -24,13 +28,13 @@ pub struct Shared<'a> {
     /// Polls of barriers and the waits behind them.
     pub(crate) polls: polls::Polls,
     /// Branches that are passed over.
-    pub(crate) idle: std::collections::BTreeSet<usize>,
+    pub(crate) idle: BTreeSet<usize>,
     /// By their first blocks, loops that are passed over, with the blocks behind them.
-    pub(crate) idle_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
+    pub(crate) idle_loops: BTreeMap<BlockId, BlockId>,
     /// By their first blocks, loops that order nothing, with the blocks behind them.
-    pub(crate) own_loops: std::collections::BTreeMap<crate::flow::BlockId, crate::flow::BlockId>,
+    pub(crate) own_loops: BTreeMap<BlockId, BlockId>,
     /// Those of them that some warp could not follow, by number.
-    pub(crate) not_followed: std::collections::BTreeSet<usize>,
+    pub(crate) not_followed: BTreeSet<usize>,
     /// Loops that search with all lanes of a warp.
     pub(crate) searches: searches::Searches,
     /// By instruction, accesses to registers of products that need operations.
@@ -40,7 +44,7 @@ pub struct Shared<'a> {
     /// Whether each register is never negative.
     pub(crate) natural: Vec<bool>,
     /// What becomes of accesses at places that are not known.
-    pub(crate) unknown: anywhere::Unknown,
+    pub(crate) unknown: Unknown,
     /// Line of the first of these accesses.
     pub(crate) unknown_at: Option<u32>,
     /// Why a proof of the program is none of the kernel.
@@ -48,7 +52,7 @@ pub struct Shared<'a> {
     /// Whether accesses are those of the launch of [`crate::lift::launch::possible::at_size`].
     pub(crate) of_one_launch: bool,
     /// Whether the result of each atomic access may order threads, by instruction.
-    pub(crate) orders: std::collections::BTreeMap<usize, bool>,
+    pub(crate) orders: BTreeMap<usize, bool>,
     /// Line of the first atomic access whose result decides operations, so that it may order threads.
     pub(crate) ordered_at: Option<u32>,
     /// The launch, where the program is for a run.
@@ -56,7 +60,7 @@ pub struct Shared<'a> {
     /// Whether a run waits for each `wgmma` where it is issued.
     pub(crate) serialized: bool,
     /// The arena of all terms.
-    pub arena: Arena,
+    pub(crate) arena: Arena,
     pub(crate) addresses: FxHashMap<String, i64>,
     pub(crate) block: [u32; 3],
     /// CTAs of a cluster, by dimension.
@@ -68,13 +72,13 @@ pub struct Shared<'a> {
     pub(crate) vars: Vec<String>,
     pub(crate) var_ids: FxHashMap<(u32, Reg, u32), u32>,
     /// The values that each variable is set to.
-    pub(crate) var_sets: std::collections::BTreeMap<u32, Vec<Term>>,
+    pub(crate) var_sets: BTreeMap<u32, Vec<Term>>,
     /// Whether the bounds of variables follow from these values.
     pub(crate) settled: bool,
     /// First columns of allocations of tensor memory, by the address that receives it.
     pub(crate) tensors: FxHashMap<Term, i64>,
     /// Instructions that may store something else to such an address.
-    pub(crate) overwritten: FxHashMap<Term, std::collections::BTreeSet<usize>>,
+    pub(crate) overwritten: FxHashMap<Term, BTreeSet<usize>>,
     /// Columns allocated.
     pub(crate) columns: i64,
     /// Mailboxes of worker warps.
@@ -98,11 +102,11 @@ pub struct Shared<'a> {
     /// Functions that parts of loops compute, by the register, whether it is one of each iteration, and what they read.
     pub(crate) computed: FxHashMap<ComputedBy, Option<named::Function>>,
     /// The parts of loops that registers depend on, by loop, register and whether each iteration is meant.
-    pub(crate) parts: FxHashMap<(usize, Reg, bool), std::rc::Rc<Part<'a>>>,
+    pub(crate) parts: FxHashMap<(usize, Reg, bool), Rc<Part<'a>>>,
     /// Whether a register of a loop decides where its own next value comes from.
     pub(crate) searching: FxHashMap<(usize, Reg), bool>,
     /// Those of them that a search leaves for the next iteration.
-    pub(crate) searched: std::collections::BTreeSet<i64>,
+    pub(crate) searched: BTreeSet<i64>,
     /// The number of loads of tensor memory, in a text that never waits for them.
     pub(crate) loads: u32,
     /// Whether threads arrive at mbarriers.
@@ -112,7 +116,7 @@ pub struct Shared<'a> {
     /// Whether fences are required where kernels work without them.
     pub(crate) every_fence: bool,
     /// Assumptions, each with the line of the first instruction that needed it.
-    pub(crate) assumed: std::collections::BTreeMap<String, u32>,
+    pub(crate) assumed: BTreeMap<String, u32>,
 }
 
 /// The values of registers before a loop and of special registers.
@@ -122,13 +126,100 @@ type Before = (Vec<(Reg, Option<Term>)>, Vec<Option<Term>>);
 pub(crate) type ComputedBy = (usize, Reg, bool, Before);
 
 impl<'a> Shared<'a> {
+    /// The state before the first walk, and the first access by a generic address. The first of the last argument says
+    /// whether words in shared memory are looked up.
+    pub(crate) fn new(
+        (module, entry, flow): (&'a Module, &'a Entry, &'a Flow),
+        launch: &Launch,
+        block: [u32; 3],
+        outcomes: &[Outcome],
+        (words, unknown): (bool, Unknown),
+    ) -> (Shared<'a>, Option<usize>) {
+        let mut addresses = FxHashMap::default();
+        let mut next = 0u64;
+        // Dynamic shared memory begins after the static variables.
+        let all = module.shared.iter().chain(&entry.shared);
+        for v in all.clone().filter(|v| v.bytes > 0).chain(all.filter(|v| v.bytes == 0)) {
+            let align = if v.bytes == 0 { v.align.max(1024) } else { v.align.max(1) };
+            next = next.next_multiple_of(align);
+            addresses.insert(v.name.clone(), next as i64);
+            next += v.bytes;
+        }
+        let pointers = pointers::Pointers::of(module, entry);
+        let accesses = if launch.timed { in_flight::List::new() } else { in_flight::accesses(&entry.code, flow) };
+        let slice::Slice { need, idle, idle_loops, generic } =
+            slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, (&pointers, &accesses));
+        let searches =
+            if launch.timed { searches::Searches::default() } else { searches::Searches::of(entry, flow, &need) };
+        let mut shared = Shared {
+            module,
+            entry,
+            flow,
+            searches,
+            need,
+            idle,
+            idle_loops,
+            own_loops: if launch.timed { BTreeMap::new() } else { strides::loops(&entry.code, flow, &pointers) },
+            not_followed: Default::default(),
+            accesses,
+            pointers,
+            natural: natural::registers(entry),
+            unknown,
+            unproved: None,
+            unknown_at: None,
+            orders: BTreeMap::new(),
+            ordered_at: None,
+            of_one_launch: false,
+            timing: launch.timed.then(|| launch.clone()),
+            serialized: launch.timed && serial::serialized(&entry.code),
+            arena: Arena::default(),
+            addresses,
+            block,
+            cluster: [1; 3],
+            rank: 0,
+            work: 0,
+            vars: Vec::new(),
+            var_ids: Default::default(),
+            var_sets: BTreeMap::new(),
+            settled: true,
+            tensors: Default::default(),
+            overwritten: Default::default(),
+            columns: 0,
+            assumed: BTreeMap::new(),
+            mail: Mail::new(words),
+            states: Default::default(),
+            cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
+            data: 0,
+            taken: None,
+            skips: None,
+            histories: Default::default(),
+            polls: Default::default(),
+            words: Default::default(),
+            functions: Default::default(),
+            computed: Default::default(),
+            parts: Default::default(),
+            searching: Default::default(),
+            searched: Default::default(),
+            loads: 0,
+            signals: entry.code.iter().any(|i| i.op == "mbarrier" && i.has("arrive")),
+            every_fence: launch.every_fence,
+            waits_for_loads: entry.code.iter().any(|i| i.op == "tcgen05" && i.has("wait::ld")),
+        };
+        shared.states = states::States::of(&entry.code, &mut shared.arena);
+        for (parameter, offset, line) in natural::sizes(entry) {
+            shared.arena.bound_param(parameter, offset);
+            shared.assume(line, "sizes that set trip counts are not negative");
+        }
+        (shared, generic)
+    }
+
     /// The part of loop `l` that a register depends on.
-    pub(crate) fn part(&mut self, l: usize, r: Reg, when: When) -> std::rc::Rc<Part<'a>> {
+    pub(crate) fn part(&mut self, l: usize, r: Reg, when: When) -> Rc<Part<'a>> {
         let key = (l, r, when == When::Each);
         if let Some(known) = self.parts.get(&key) {
             return known.clone();
         }
-        let part = std::rc::Rc::new(Part::of((self.entry, self.flow), l, (r, when), |i| self.is_needed(i)));
+        let part = Rc::new(Part::of((self.entry, self.flow), l, (r, when), |i| self.is_needed(i)));
         self.parts.insert(key, part.clone());
         part
     }
@@ -144,11 +235,6 @@ impl Shared<'_> {
     /// CTAs of a cluster.
     pub(crate) fn ctas(&self) -> u32 {
         self.cluster.iter().product()
-    }
-
-    /// The number of instructions walked.
-    pub fn work(&self) -> u64 {
-        self.work
     }
 
     /// Whether an operation, an address or a branch needs a register that an instruction writes.
