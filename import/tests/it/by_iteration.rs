@@ -128,3 +128,36 @@ fn a_first_step_before_the_loop_is_proved_for_tiles_with_steps() {
     assert_eq!(found, "proved\twith a step each time");
     not_proved(&ring([always, &producer], [NEVER, &format!("{consumer}{less}{less}")]));
 }
+
+/// The length of a tile at a place that the length of the tile before gives, read by `read`.
+fn chain(read: &str) -> String {
+    format!(
+        "\tmul.wide.u32 %rd2, %r50, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\t{read};\n\tmov.b32 %r50, %r44;\n\
+         \tmax.s32 %r46, %r44, 0;\n"
+    )
+}
+
+/// A word that may change between two reads, or that each read changes, has two values for two roles.
+#[test]
+fn only_words_that_do_not_change_are_one_for_all_roles() {
+    let verdict = |read: &str| {
+        let other = read.replace("$A", "$B");
+        ring([NEVER, &chain(read)], [NEVER, &chain(&other)])
+    };
+    assert_eq!(verdict("ld.global.nc.u32 %r44, [%rd3]"), "proved\t");
+    for read in [
+        "ld.volatile.global.u32 %r44, [%rd3]",
+        "ld.relaxed.gpu.global.u32 %r44, [%rd3]",
+        "atom.global.add.u32 %r44, [%rd3], 1",
+        "atom.global.exch.b32 %r44, [%rd3], %r50",
+        "mov.u32 %r44, %clock",
+        // One lane takes the next number for its warp.
+        "setp.eq.u32 %p11, %r4, 0;\n\t@%p11 atom.global.add.u32 %r44, [%rd3], 1;\n\t\
+         shfl.sync.idx.b32 %r44, %r44, 0, 31, -1",
+        "setp.eq.u32 %p11, %r4, 0;\n\tmov.b32 %r44, 0;\n\t@!%p11 bra $A;\n\tatom.global.add.u32 %r44, [%rd3], 1;\n\
+         $A:\n\tshfl.sync.idx.b32 %r44, %r44, 0, 31, -1",
+    ] {
+        let found = verdict(read);
+        assert!(!found.starts_with("proved"), "{read}: {found}");
+    }
+}

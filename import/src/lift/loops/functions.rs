@@ -24,6 +24,7 @@ use crate::lift::walk::Walk;
 use crate::ptx::{Arg, Inst, Reg};
 use crate::symbolic::{Atom, FUNCTIONS, Op, Term};
 
+use super::computed::is_function;
 use super::named::Loop;
 use super::searches::exchanges;
 
@@ -364,6 +365,8 @@ impl<'a> Eval<'_, '_, 'a, '_> {
                 return Some(());
             }
             _ if exchanges(i) => self.exchange(i, guard)?.into_iter().map(Some).collect(),
+            // What another lane or another time may give.
+            _ if !is_function(i) => vec![None; results.len()],
             _ => self.computed(n, i, &results)?,
         };
         for (r, mut t) in results.into_iter().zip(values) {
