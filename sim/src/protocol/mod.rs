@@ -20,6 +20,20 @@
 //!                             └─ results     findings                                           (findings.rs)
 //! ```
 //!
+//! Other files, by what they are for:
+//!
+//! | files | what they have |
+//! |---|---|
+//! | `step`, `eval`, `setup` | the step of an agent, values of expressions, facts of the text that steps use |
+//! | `lanes`, `who`, `named`, `peers` | lanes of a warp, sets of agents, `bar.sync` with a number, memory of other CTAs |
+//! | `footprint`, `overlay`, `touches` | slots and pieces of a place, objects that share bytes, places in words |
+//! | `fence`, `counters`, `atomic_order` | what fences cover, words of global memory, who comes first at an `atom` |
+//! | `place`, `cell`, `blocks`, `forms`, `linear` | one run for all CTAs of a part of the grid: numbers as forms over the coordinates |
+//! | `walk`, `tally/` | a CTA's loads and stores, bytes and FLOP, without performing its operations |
+//! | `snapshot`, `open`, `parts`, `numbering` | a state up to a shift of its loops, as a proof over all trip counts compares it |
+//! | `rings`, `shift`, `recur`, `divisors`, `users`, `needs` | what a snapshot may rotate, shift or leave out, and on what a step depends |
+//! | `explain` | why an agent is blocked, in words |
+//!
 //! Identities, numbers, targets of waits and reasons of a refusal are in `vocabulary.rs`, which depends on no other file
 //! here. What an instruction does is in the file of its family (`op/`). A step returns its result. An [`Observer`] receives
 //! the objects that changed, and on request the pieces accessed and the decisions made.
