@@ -262,6 +262,14 @@ fn a_kernel_that_needs_a_later_gpu_is_verified_for_it() {
     }
     let refused = warpline(&["verify", &dir.write("k.ptx", text(200)), "--machine", "a100"]);
     assert!(refused.err.contains("bytes of shared memory"), "{}{}", refused.out, refused.err);
+    // An instruction that the target's GPU lacks, from inline assembly.
+    let file = dir.write("k.ptx", text(8).replace("\tret;", "\tgriddepcontrol.wait;\n\tret;"));
+    let verified = warpline(&["verify", &file]);
+    let assumed = "the text is for a later target than sm_80: `grid.wait` needs sm_90";
+    let said = verified.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("Machine h200") && said.contains(assumed), "{said}");
+    let refused = warpline(&["verify", &file, "--machine", "a100"]);
+    assert!(refused.err.contains("`grid.wait` needs sm_90"), "{}{}", refused.out, refused.err);
 }
 
 /// A size of zero is rarely launched. Where a fault with iterations stands beside one without any, it is the one that is shown.

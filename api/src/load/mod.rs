@@ -19,6 +19,7 @@ mod ptx;
 mod sass;
 mod second;
 mod subject;
+mod targets;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -15,6 +15,7 @@ use warpline_sim::machine::Machine;
 use warpline_sim::report::Fidelity;
 
 use super::library::{Library, Place, Values};
+use super::targets::{declared_shared, too_large, usual_machine};
 use super::{Subject, launch, sass, set_machine};
 use crate::error::{Error, Sources};
 use crate::possible::CompiledText;
@@ -165,7 +166,7 @@ pub(crate) fn leaves_block_open(request: &Request) -> bool {
 }
 
 /// What follows from the text and the launch of a request, before the kernel is lifted. `None` where they cannot be read.
-fn of_text<T>(request: &Request, what: impl FnOnce(&Module, &Entry, &Launch) -> T) -> Option<T> {
+pub(super) fn of_text<T>(request: &Request, what: impl FnOnce(&Module, &Entry, &Launch) -> T) -> Option<T> {
     let (file, entry) = named(request);
     let module = ptx::read(&request.read(Path::new(file)).ok()?).ok()?;
     let found = super::entries::entry_of(&module, file, entry).ok()?;
@@ -198,61 +199,6 @@ fn shortened(text: &str) -> String {
     text.split('\n').map(|line| list(line).unwrap_or_else(|| line.to_string())).collect::<Vec<_>>().join("\n")
 }
 
-/// The built-in machines of targets, oldest first.
-const LATER: [&str; 3] = ["a100", "h200", "b200"];
-
-/// The built-in machine for a target.
-fn machine_of(target: &str) -> &'static str {
-    let number: u32 = target
-        .trim_start_matches("sm_")
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect::<String>()
-        .parse()
-        .unwrap_or(0);
-    match number {
-        0..90 => "a100",
-        90..100 => "h200",
-        _ => "b200",
-    }
-}
-
-/// The built-in machine for a kernel. A target without a suffix runs on later GPUs, too. A kernel with more shared memory
-/// than its own GPU has is one for the first later one that has as much.
-fn usual_machine(library: &mut Library, kernel: &CompiledKernel) -> Result<Machine, Error> {
-    let first = machine_of(&kernel.target);
-    let bytes = kernel.lifted.program.shared_bytes() as f64;
-    let later = LATER.iter().skip_while(|m| **m != first).skip(1);
-    for name in std::iter::once(&first).chain(later.filter(|_| kernel.target.ends_with(|c: char| c.is_ascii_digit()))) {
-        let model = library.machine(&Place::WorkingFolder, name)?;
-        if model.get("limit.shared_per_cta").is_some_and(|most| bytes <= most) {
-            return Ok(model);
-        }
-    }
-    library.machine(&Place::WorkingFolder, first)
-}
-
-/// The error for a launch with more shared memory than the machine has. A kernel that is not read may be one: its slots
-/// lie where no descriptor of a product reaches.
-fn too_large(request: &Request) -> Option<Error> {
-    of_text(request, |module, entry, launch| {
-        let bytes = declared_shared(module, entry) + u64::from(launch.shared?);
-        // A target without a suffix runs on later GPUs.
-        let later = module.target.ends_with(|c: char| c.is_ascii_digit());
-        let usual = if later { LATER[LATER.len() - 1] } else { machine_of(&module.target) };
-        let name = request.machine.as_deref().unwrap_or(usual);
-        let model = Library::default().machine(&Place::WorkingFolder, name).ok()?;
-        let most = model.get("limit.shared_per_cta")?;
-        let words = || format!("a CTA needs {bytes} bytes of shared memory; {} gives one at most {most}", model.name);
-        (bytes as f64 > most).then(|| Error::new(words()))
-    })?
-}
-
-/// Bytes of shared memory that the text declares for an entry.
-fn declared_shared(module: &Module, entry: &Entry) -> u64 {
-    module.shared.iter().chain(&entry.shared).map(|v| v.bytes).sum()
-}
-
 /// Loads a compiled kernel, by default on a machine of its target.
 pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let request = &if request.bind_launch { with_arguments(request) } else { request.clone() };
@@ -263,7 +209,11 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
     let mut library = Library::default();
     let mut model = match machine {
         Some(name) => library.machine(&Place::WorkingFolder, name)?,
-        None => usual_machine(&mut library, &kernel)?,
+        None => {
+            let (model, later) = usual_machine(&mut library, &kernel)?;
+            kernel.lifted.assumptions.extend(later);
+            model
+        }
     };
     let mut set = BTreeMap::new();
     for s in &request.settings {
