@@ -40,8 +40,31 @@ impl CompiledText {
     }
 }
 
-/// Replaces a fault of a compiled kernel by no verdict, if its values may not be possible together.
-pub(crate) fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, options: Options) -> Verdict {
+/// Replaces a fault of a compiled kernel by no verdict, if no launch or no schedule may have it.
+pub(crate) fn without_impossible_fault(subject: &mut Subject, v: Verdict, options: Options) -> Verdict {
+    let word = subject.imported.as_ref().and_then(|i| i.waits_for_word);
+    let v = of_a_launch(subject, v, options);
+    match (word, &v.violation) {
+        // No word makes up for a missing fence of another kind.
+        (Some(line), Some(x)) if !faults(x).iter().any(|(code, _)| FENCES.contains(code)) => {
+            let why = format!("the wait at line {line} for a word of global memory may order threads");
+            given_up(v, &format!("{why}, so that no schedule may have it"))
+        }
+        _ => v,
+    }
+}
+
+/// A verdict that names a fault and says why it counts for nothing.
+fn given_up(mut v: Verdict, because: &str) -> Verdict {
+    let first = v.violation.as_ref().and_then(|x| x.findings.first());
+    let fault = first.map_or("a hang".to_string(), |f| f.message.clone());
+    let why = format!("a fault was found ({fault}), and {because}");
+    (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
+    v
+}
+
+/// The same, if the values of the kernel may not be possible together.
+fn of_a_launch(subject: &mut Subject, v: Verdict, options: Options) -> Verdict {
     let related = subject.imported.as_ref().and_then(|i| i.related.clone());
     if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
         let launches = subject.imported.as_mut().map(|i| std::mem::take(&mut i.possible)).unwrap_or_default();
@@ -57,9 +80,7 @@ pub(crate) fn without_impossible_fault(subject: &mut Subject, mut v: Verdict, op
             one.steps += v.steps;
             return one;
         }
-        let fault = x.findings.first().map_or("a hang".to_string(), |f| f.message.clone());
-        let why = format!("a fault was found ({fault}), and {related}, so that no launch may have it");
-        (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
+        return given_up(v, &format!("{related}, so that no launch may have it"));
     }
     v
 }

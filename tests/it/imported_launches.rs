@@ -242,3 +242,48 @@ fn accesses_that_lanes_choose_between_are_no_fault_of_a_launch() {
     let (_, said) = verdict(&ring().replace(".pred %p<8>", ".pred %p<9>").replace(store, &guarded));
     assert!(said.contains("GAVE UP") && said.contains("no launch may have it"), "{said}");
 }
+
+/// A warp stores a row, and another one reads it.
+const HANDED_OVER: &str = "\
+.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 k_param_0)
+.reqntid 64
+{
+	.reg .pred %p<8>;
+	.reg .b32 %r<8>;
+	.reg .b64 %rd<4>;
+	.shared .align 128 .b8 data[128];
+	ld.param.u64 %rd1, [k_param_0];
+	mov.u32 %r1, %tid.x;
+	and.b32 %r2, %r1, 31;
+	shl.b32 %r2, %r2, 2;
+	mov.b32 %r3, data;
+	add.s32 %r4, %r3, %r2;
+	setp.gt.u32 %p1, %r1, 31;
+	@%p1 bra $R;
+	st.shared.b32 [%r4], %r1;
+	bar.warp.sync -1;
+	st.release.gpu.global.b32 [%rd1], 1;
+	bra.uni $E;
+$R:
+	ld.acquire.gpu.global.b32 %r5, [%rd1];
+	setp.ne.u32 %p3, %r5, 1;
+	@%p3 bra $R;
+	ld.shared.b32 %r6, [%r4];
+$E:
+	ret;
+}
+";
+
+/// Global memory is not followed. Without the store or the wait, nothing can order the two warps.
+#[test]
+fn a_word_of_global_memory_may_order_threads() {
+    let (_, said) = verdict(HANDED_OVER);
+    assert!(said.contains("GAVE UP") && said.contains("may order threads"), "{said}");
+    for other in ["\tst.release.gpu.global.b32 [%rd1], 1;\n", "\t@%p3 bra $R;\n"] {
+        let (status, wrong) = verdict(&HANDED_OVER.replace(other, ""));
+        assert_eq!(status, Status::Violated, "{wrong}");
+    }
+}

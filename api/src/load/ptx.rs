@@ -31,6 +31,8 @@ pub struct Imported {
     pub related: Option<String>,
     /// What data may decide otherwise than the program has it: a proof of the program is one for some data.
     pub partial: Option<String>,
+    /// Line of a wait for a word of global memory by which threads may be in order.
+    pub waits_for_word: Option<u32>,
     /// What the program leaves open, so that it is not proved.
     pub unproved: Option<String>,
     /// The kernel with the values of some launches, where symbols are related.
@@ -60,6 +62,7 @@ impl Imported {
         Imported {
             assumptions,
             related: None,
+            waits_for_word: None,
             partial: None,
             unproved: None,
             possible,
@@ -282,6 +285,7 @@ fn subject_of(mut lifted: Lifted, values: &[(&str, i64)], (name, model): (&str, 
     let imported = Imported {
         assumptions: lifted.assumptions,
         related: lifted.related,
+        waits_for_word: lifted.waits_for_word,
         partial: lifted.partial,
         unproved: lifted.unproved,
         possible,

@@ -9,7 +9,9 @@ use crate::ptx::{Entry, Error, Inst, Module};
 use crate::symbolic::{Arena, Term};
 
 use super::emit::{Done, Emit};
+use super::facts::global_words::waited_for;
 use super::facts::map_fences;
+use super::facts::pointers::Pointers;
 use super::iterations::counters::count_waits;
 use super::iterations::{behind, by_iteration, data, finer, nests, positive, skipped, thresholds, uniform};
 use super::launch::cases::{MOST, Outcome, Wanted};
@@ -103,6 +105,7 @@ pub(super) fn lift_cases(
         first.partial = Some(first.partial.map_or(why.clone(), |other| format!("{other}; {why}")));
     }
     first.unproved = first.unproved.or_else(|| cases.iter().find_map(|l| l.unproved.clone()));
+    first.waits_for_word = waited_for(&entry.code, flow, &Pointers::of(module, entry));
     // The cases of a launch have no common program.
     first.numbered = first.numbered.filter(|_| cases.is_empty());
     first.stepped = first.stepped.filter(|_| cases.is_empty());
@@ -337,6 +340,7 @@ pub(super) fn program_of(
         related,
         partial,
         unproved: s.unproved.clone(),
+        waits_for_word: None,
         launches,
         cut,
         program,

@@ -78,6 +78,8 @@ pub struct Lifted {
     /// Symbols that are computed from the same arguments, so that some combinations of their values are impossible. A
     /// fault that is found with such a combination may not be a fault.
     pub related: Option<String>,
+    /// Line of a wait for a word of global memory that the kernel also stores: threads may be in order by it.
+    pub waits_for_word: Option<u32>,
     /// What data may decide otherwise than the program has it: a proof of the program is one for some data.
     pub partial: Option<String>,
     /// What the program leaves open, so that it is not proved. Its faults count.

@@ -32,6 +32,17 @@ fn a_relaxed_store_orders_nothing() {
     }
 }
 
+/// Each lane tells other GPUs, and waits until each of its words has changed. A wait that takes too long fails.
+#[test]
+fn lanes_wait_for_words_of_their_own() {
+    let inside = "\tst.release.sys.global.b32 [%rd3], 1;\n$W:\n\tld.acquire.sys.global.b32 %r11, [%rd3+4096];\n\
+                  \tsetp.eq.b32 %p4, %r11, %r7;\n\t@%p4 bra $M;\n\tmov.u32 %r12, %clock;\n\
+                  \tsetp.lt.u32 %p5, %r12, 100000;\n\t@%p5 bra $W;\n\ttrap;\n$M:\n";
+    assert_eq!(cleared(inside, "\tbar.sync 0;\n"), "proved\t");
+    let faulty = cleared(inside, "");
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
 #[test]
 fn a_loop_with_an_operation_is_not_passed_over() {
     let found = cleared("\tbar.sync 0;\n", "\tbar.sync 0;\n");

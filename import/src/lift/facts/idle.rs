@@ -47,25 +47,41 @@ pub(crate) fn loops(code: &[Inst], flow: &Flow, (pointers, accesses): (&Pointers
                 writes(i, &mut |r| regs.push(r));
             }
         }
-        Some(IdleLoop { header: l.header, to: only_exit(flow, index)?, blocks, written: regs })
+        Some(IdleLoop { header: l.header, to: only_exit(code, flow, index)?, blocks, written: regs })
     };
     (0..flow.loops.len()).filter_map(of).collect()
 }
 
-/// The block to which all exits of a loop lead, where lanes that leave it are in all loops around it.
-pub(crate) fn only_exit(flow: &Flow, index: usize) -> Option<BlockId> {
+/// The blocks behind a loop: those that reach a trap at once, and others.
+pub(crate) fn exits(code: &[Inst], flow: &Flow, index: usize) -> (Vec<BlockId>, Vec<BlockId>) {
+    let body = &flow.loops[index].body;
+    let blocks = flow.blocks.iter().zip(body).filter(|(_, inside)| **inside);
+    let out = blocks.flat_map(|(b, _)| &b.next).copied().filter(|b| !body[*b]);
+    let traps = |b: &BlockId| {
+        let block = &flow.blocks[*b];
+        code[block.first..block.end].iter().any(|i| ending(i) == Ending::Trap && i.guard.is_none())
+    };
+    out.partition(traps)
+}
+
+/// The block to which all exits of a loop but traps lead, where lanes that leave it are in all loops around it.
+pub(crate) fn only_exit(code: &[Inst], flow: &Flow, index: usize) -> Option<BlockId> {
     let l = &flow.loops[index];
-    let blocks = flow.blocks.iter().zip(&l.body).filter(|(_, inside)| **inside);
-    let mut out = blocks.flat_map(|(b, _)| &b.next).copied().filter(|b| !l.body[*b]);
+    let mut out = exits(code, flow, index).1.into_iter();
     let to = out.next()?;
     let outer = flow.loops.iter().filter(|o| o.body[l.header]);
     let stays = outer.filter(|o| !std::ptr::eq(*o, l)).all(|o| o.body[to]);
     (stays && out.all(|b| b == to)).then_some(to)
 }
 
+/// Whether an instruction accesses memory outside of shared memory.
+pub(crate) fn is_elsewhere(i: &Inst, pointers: &Pointers) -> bool {
+    only_global(i) || pointers.elsewhere(i)
+}
+
 /// Whether an instruction accesses memory outside of shared memory, and orders nothing.
-pub(crate) fn is_far(i: &Inst, pointers: &Pointers) -> bool {
-    (only_global(i) || pointers.elsewhere(i)) && !orders(i)
+fn is_far(i: &Inst, pointers: &Pointers) -> bool {
+    is_elsewhere(i, pointers) && !orders(i)
 }
 
 /// Whether an access to memory has an order with others. A relaxed store has none, and is followed by nobody.

@@ -7,9 +7,11 @@
 //! | `threads` | the shape of a block, if the text does not state it |
 //! | `idle` | branches between whose sides nothing happens but arithmetic |
 //! | `loop_parts`, `shape` | the part of a loop that a register depends on; what a term computes of lane and registers |
+//! | `global_words` | words of global memory by which threads of a CTA may wait for each other |
 //! | `in_flight` | accesses to registers of a product that no wait orders |
 //! | `maps`, `map_fences` | tensor maps of copies, and the fences that a changed map needs |
 
+pub(crate) mod global_words;
 pub(crate) mod idle;
 pub(crate) mod in_flight;
 pub(crate) mod loop_parts;

@@ -11,10 +11,14 @@
 //!                            if tiles > 0: ..
 //! ```
 
+use crate::lift::facts::idle::exits;
 use crate::lift::merge::{Merged, MergedKind, Set};
 use crate::lift::walk::Walk;
 use crate::lift::walk::shared::Shared;
 use crate::symbolic::{Atom, NO_LOOP, Term};
+
+/// The assumption about traps.
+const TRAPS: &str = "traps and failed assertions are not reached";
 
 /// An assertion behind branches that conditions over the launch decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +39,20 @@ impl Behind {
 }
 
 impl Walk<'_, '_> {
+    /// Notes that no lane leaves a loop to a trap.
+    pub(crate) fn assume_no_trap(&mut self, l: usize) {
+        let (traps, _) = exits(&self.s.entry.code, self.s.flow, l);
+        for trap in traps {
+            self.s.assume(self.inst(self.s.flow.blocks[trap].first).line, TRAPS);
+        }
+    }
+
     /// A branch to a trap or a failed assertion that is not reached. A condition over arguments is then one over all
     /// launches that reach the branch, such as a size of at least one. Where all launches reach it, the condition is a
     /// fact for this warp from here on.
     pub(crate) fn asserted(&mut self, at: usize, holds: bool) {
         let inst = self.inst(at);
-        self.s.assume(inst.line, "traps and failed assertions are not reached");
+        self.s.assume(inst.line, TRAPS);
         let Some(condition) = self.guard(inst).and_then(|v| v.uniform(self.lanes)) else { return };
         let condition = if holds { condition } else { self.s.arena.not(condition) };
         let by_arguments = self.s.arena.mentions(condition, |a| matches!(a, Atom::Param(..)))

@@ -91,6 +91,7 @@ impl Walk<'_, '_> {
         let first_at = flow.blocks[header].first;
         if let Some(to) = self.s.idle_loops.get(&header).copied() {
             self.s.assume(self.inst(first_at).line, "a loop that a value in memory ends is left at some time");
+            self.assume_no_trap(l);
             return Ok(Stop::At(to));
         }
         if let Some(to) = self.search(l) {

@@ -1,12 +1,13 @@
 //! Loops in which each lane makes its own number of iterations, such as `for (i = thread; i < n; i += threads) a[i] = 0`.
 //!
 //! Where such a loop only computes and accesses memory, it orders nothing. Its accesses to shared memory then stand once,
-//! each at all places where any iteration may perform it (`anywhere.rs`).
+//! each at all places where any iteration may perform it (`anywhere.rs`). Words of global memory that lanes wait for, or
+//! release, are not followed in any loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flow::{BlockId, Flow};
-use crate::lift::facts::idle::{is_far, is_passive, only_exit};
+use crate::lift::facts::idle::{is_elsewhere, is_passive, only_exit};
 use crate::lift::facts::pointers::Pointers;
 use crate::lift::facts::slice::{reads, writes};
 use crate::lift::memory::anywhere::Unknown;
@@ -25,10 +26,10 @@ const LONGEST: usize = 8;
 
 /// The loops that only compute and access memory: their first blocks, and the blocks where their lanes meet.
 pub(crate) fn loops(code: &[Inst], flow: &Flow, pointers: &Pointers) -> BTreeMap<BlockId, BlockId> {
-    let fine = |i: &Inst| is_passive(i) || i.op == "nanosleep" || is_far(i, pointers) || accesses(i);
+    let fine = |i: &Inst| is_passive(i) || i.op == "nanosleep" || is_elsewhere(i, pointers) || accesses(i);
     let found = flow.loops.iter().enumerate().filter_map(|(n, l)| {
         let mut blocks = flow.blocks.iter().zip(&l.body).filter(|(_, inside)| **inside).map(|(b, _)| b);
-        let to = only_exit(flow, n)?;
+        let to = only_exit(code, flow, n)?;
         blocks.all(|b| code[b.first..b.end].iter().all(fine)).then_some((l.header, to))
     });
     found.collect()
@@ -74,6 +75,7 @@ impl Walk<'_, '_> {
             self.regs[r as usize] = Some(self.opaque_lanes(why.clone()));
         }
         self.s.assume(line, "a loop whose lanes make their own numbers of iterations ends");
+        self.assume_no_trap(l);
         self.apart |= self.touched(l);
         self.wrote |= self.stored(l);
         Ok(())
