@@ -35,7 +35,7 @@ const USUAL_STEPS: u64 = 8_000_000;
 const OTHER_STEPS: u64 = 2_000_000;
 
 /// Verifies what a request names. Where nothing says how many threads a block of a compiled kernel has, usual sizes are
-/// tried, and the assumptions of the verdict name those for which it holds.
+/// tried. The assumptions of the verdict name the sizes for which it holds.
 ///
 /// # Errors
 /// As for [`load`] and [`verify`]. A kernel for which the sizes do not decide needs `--block`.

@@ -47,8 +47,8 @@ pub struct Skipped {
 }
 
 impl Collection {
-    /// The scenarios of a list of names. A name is a folder (even if a built-in family has the same name), a family of
-    /// built-in scenarios, a compiled file with all its kernels, or one scenario or kernel. A scenario with two names in
+    /// The scenarios of a list of names. A name is a folder, even if a built-in family has the same name. Or it is a family
+    /// of built-in scenarios, a compiled file with all its kernels, or one scenario or kernel. A scenario with two names in
     /// the list is verified once.
     pub fn find(names: &[String]) -> Collection {
         let mut collection = Collection::default();

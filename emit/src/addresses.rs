@@ -5,8 +5,8 @@ use warpline_sim::ir::{Pc, Place};
 
 use crate::writer::{Target, Writer, name};
 
-/// The chunks of a copy: the lane that they are counted from, and the address of each in a matrix and in a slot, by
-/// its row `r` and byte `b` in the part `P`.
+/// The chunks of a copy: the lane that they are counted from, and the address of each chunk in a matrix and in a slot.
+/// A chunk has a row `r` and a byte `b` in the part `P`.
 pub(crate) struct Chunks {
     pub(crate) lane: &'static str,
     pub(crate) global: String,

@@ -112,8 +112,8 @@ pub(crate) trait Target: Sized + Default {
     fn unpacked(_word: &str) -> Option<String> {
         None
     }
-    /// A statement for each chunk `j` at row `r` and byte `b` of the part `P`, by `lanes` lanes of the warp, of which
-    /// this is `lane`.
+    /// A statement for each chunk `j` at row `r` and byte `b` of the part `P`. `lanes` lanes of the warp execute it, of
+    /// which this is `lane`.
     fn chunks(lanes: u32, lane: &str, body: &str) -> String {
         format!("wl::each_chunk<P, {lanes}>({lane}, [&](int j, int r, int b) {{ (void)j; {body} }});")
     }

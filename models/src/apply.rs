@@ -8,8 +8,8 @@ pub const SET: &str = "set on the command line";
 
 /// Sets one number of a machine, for `--set machine.dram.gbps=4000`.
 ///
-/// The key may be written in full (`memory.dram_gbps`), with `machine.` before it, or without its table and with dots
-/// for underscores (`dram.gbps`) if only one key reads so. A missing number is added. The number loses its spread.
+/// The key may be written in full (`memory.dram_gbps`) or with `machine.` before it. It may lack its table and have
+/// dots for underscores (`dram.gbps`) if only one key reads so. A missing number is added. The number loses its spread.
 pub fn apply(machine: &mut Machine, key: &str, value: f64) -> Result<(), String> {
     let found = find(key)?;
     let range = found.range();

@@ -16,12 +16,12 @@
 //! l2_latency = { value = 264.5, unit = "cycles", kind = "measured", source = "who, on what", spread = [258, 280] }
 //! ```
 //!
-//! Each number has a kind: `documented`, `measured`, or `estimated`. Arithmetic and numbers of another chip are estimates. A measurement
-//! on the same die in another product (an H800 for an H200, an MI308X for an MI300X) counts as measured where the die decides it. A
-//! missing key is missing hardware.
+//! Each number has a kind: `documented`, `measured`, or `estimated`. Arithmetic and numbers of another chip are estimates.
+//! Another product may have the same die: an H800 for an H200, an MI308X for an MI300X. A measurement on it counts as
+//! measured where the die decides the number. A missing key is missing hardware.
 //!
-//! [`embedded`] has the built-in machines, [`parse`] reads others and reports every mistake at once, [`apply`] changes a number from the
-//! command line, and [`describe`] lists a machine for people.
+//! [`embedded`] has the built-in machines. [`parse`] reads others and reports every mistake at once. [`apply`] changes a
+//! number from the command line, and [`describe`] lists a machine for people.
 //!
 //! ```
 //! let mut h200 = warpline_models::embedded("h200").expect("a built-in machine");

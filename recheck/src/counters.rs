@@ -1,8 +1,8 @@
 //! Running counters: where nested loops count iterations by `j * tiles + i`, a variable replaces this sum.
 //!
-//! With `i` from 0 to `tiles` inside `j` from 0 on, the sum starts at 0 and grows by one in each iteration of the inner
-//! loop, also across iterations of the outer loop. The product of two varying numbers has no gain. A variable has one
-//! that is set to 0 before the outer loop and incremented after each iteration.
+//! Let `i` run from 0 to `tiles` inside `j` from 0 on. The sum then starts at 0 and grows by one in each iteration of
+//! the inner loop, also across iterations of the outer loop. The product of two varying numbers has no gain. A variable
+//! has one that is set to 0 before the outer loop and incremented after each iteration.
 
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program, VarId, each, each_mut};
 

@@ -85,8 +85,8 @@ fn lines(text: &str, tokens: &[Token], marks: &[Mark], comments: &[Comment]) -> 
     out
 }
 
-/// Sets the level of comments without code. It is the level of the next line if that is deeper, else the deepest open
-/// block that the comment's indentation reaches, but at least the level of the next line.
+/// Sets the level of comments without code. It is the level of the next line if that is deeper. Else it is that of the
+/// deepest open block that the comment's indentation reaches, but at least the level of the next line.
 fn place_comments(all: &mut [Option<Line>], opens: &[Vec<usize>]) {
     let mut next = 0;
     let mut follows = vec![0; all.len()];

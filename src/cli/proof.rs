@@ -208,8 +208,9 @@ pub struct Barriers {
 /// `warpline explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// The code of a finding (`WL0104`), a name that `verify` prints (`stale tile`), a statement of the kernel language
-    /// (`alu`), or an instruction of PTX, CUDA, HIP, Metal or AMD (`cp.async`). Without it, all codes are listed
+    /// The code of a finding (`WL0104`), a name that `verify` prints (`stale tile`), or a statement of the kernel
+    /// language (`alu`). Also an instruction of PTX, CUDA, HIP, Metal or AMD (`cp.async`). Without it, all codes are
+    /// listed
     #[arg(value_name = "WHAT")]
     pub words: Vec<String>,
 

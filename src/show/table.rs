@@ -59,8 +59,8 @@ impl Table {
     }
 }
 
-/// Breaks words into lines of at most `width` columns. Lines after the first start with `indent` spaces, and the first line
-/// is as long as if it did, because a label of that width stands before it. Words are never broken.
+/// Breaks words into lines of at most `width` columns. Lines after the first start with `indent` spaces. The first line is
+/// as long as if it did, too: a label of that width stands before it. Words are never broken.
 pub(crate) fn wrap(words: &str, width: usize, indent: usize) -> String {
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let indent = " ".repeat(indent);

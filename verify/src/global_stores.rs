@@ -1,9 +1,9 @@
 //! Stores by CTAs of one grid to the same block of a global matrix.
 //!
-//! A run follows one cluster, so two clusters that store the same block are found here, from the coordinates of each
-//! store as a function of the CTA's place. A coordinate has the form `constant + sum of factor * digit`. A digit is a
-//! coordinate of the CTA, the number of a loop's iteration, or a part of the warp index, each from 0 up to a known end.
-//! If every factor exceeds the largest sum of the smaller terms, the coordinate determines all its digits, as in a
+//! A run follows one cluster. So two clusters that store the same block are found here: the coordinates of each store
+//! are a function of the CTA's place. A coordinate has the form `constant + sum of factor * digit`. A digit is a
+//! coordinate of the CTA, the number of a loop's iteration, or a part of the warp index. Each runs from 0 up to a known
+//! end. If every factor exceeds the largest sum of the smaller terms, the coordinate determines all its digits, as in a
 //! mixed-radix number. `x / c` and `x % c` together determine x. Stores whose coordinates determine the CTA are to
 //! distinct blocks.
 //!

@@ -33,9 +33,9 @@ fn machine_of(target: &str) -> &'static str {
 /// A machine, and the assumption that it needs.
 pub(super) type Chosen = (Machine, Option<(String, u32)>);
 
-/// The built-in machine for a kernel. A target without a suffix runs on later GPUs, too. A kernel with more shared memory
-/// than its own GPU has, or with instructions that the GPU lacks, is one for the first later one that has them. The compiler
-/// passes inline assembly on without a look at the target.
+/// The built-in machine for a kernel. A target without a suffix runs on later GPUs, too. A kernel may have more shared
+/// memory than its own GPU has, or instructions that the GPU lacks. It is then one for the first later GPU that has them.
+/// The compiler passes inline assembly on without a look at the target.
 pub(super) fn usual_machine(library: &mut Library, kernel: &CompiledKernel) -> Result<Chosen, Error> {
     let program = &kernel.lifted.program;
     let first = machine_of(&kernel.target);

@@ -7,8 +7,8 @@ use crate::ptx::Entry;
 
 use super::{Inst, Kernel, registers};
 
-/// For each load of global memory in the PTX, how many loads are first used before the assembler issues it, since the
-/// last barrier, branch or branch target.
+/// For each load of global memory in the PTX, how many loads are first used before the assembler issues it. They count
+/// since the last barrier, branch or branch target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOrder {
     /// By the position of the load among the entry's instructions. Loads that wait for no use are absent.

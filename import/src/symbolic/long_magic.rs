@@ -4,8 +4,8 @@
 //!   h = x * m / 2^32        x / d = (h + (x - h) / 2) / c        with (2^32 + m) d = 2^33 c + a small number
 //! ```
 //!
-//! The constants of a sum are moved out of quotients. So `(m (y - 1)) / 2^32` is kept as `(m y + 2^32 - m) / 2^32 - 1`, and
-//! the quotient of `y - 1` has other constants than that of `y`.
+//! The constants of a sum are moved out of quotients. So `(m (y - 1)) / 2^32` is kept as `(m y + 2^32 - m) / 2^32 - 1`. The
+//! quotient of `y - 1` then has other constants than that of `y`.
 
 use super::{Arena, Node, Op, Term};
 

@@ -72,7 +72,7 @@ impl Arena {
         Some(self.div(a, d))
     }
 
-    /// A shift of the high half of a product with a magic number as the quotient that it is, where facts say that the
+    /// A shift of the high half of a product with a magic number, as the quotient that it is. Facts must say that the
     /// number is not negative.
     pub fn quotient_under(&mut self, t: Term, facts: &Facts) -> Term {
         let found = |s: &Self| {

@@ -2,7 +2,7 @@
 //! and roles that do not are not.
 
 /// A ring of three slots between two warps. In each of `arg1` tiles, a role makes one step unless its first code sets
-/// `%p8`, and then as many steps as its second code says in `%r46`. `%r32` is the tile, `%r10` is `arg2`.
+/// `%p8`. Then it makes as many steps as its second code says in `%r46`. `%r32` is the tile, `%r10` is `arg2`.
 fn ring(producer: [&str; 2], consumer: [&str; 2]) -> String {
     let side = |tag: &str, [skip, length]: [&str; 2], wait: &str, access: &str, arrive: &str| {
         let step = |n: u32| {

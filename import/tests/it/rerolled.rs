@@ -46,8 +46,8 @@ fn program(source: &str) -> String {
     text::kernel(&lifted)
 }
 
-/// Checks that a text has one loop of single steps in each tile, whose waits name slot and parity by one number, and that
-/// it gets this verdict.
+/// Checks that a text has one loop of single steps in each tile, and that it gets this verdict. Waits must name slot and
+/// parity by one number.
 fn is_one_loop(source: &str, verdict: &str) {
     let program = program(source);
     assert_eq!(program.lines().filter(|l| l.trim_start().starts_with("for ")).count(), 2, "{program}");

@@ -28,8 +28,8 @@ fn high_halves_of_products_are_quotients() {
     }
 }
 
-/// A ring of three barriers, whose index a compiler divides by a product of 64 bits, or by all of a product of
-/// two numbers of 32 bits.
+/// A ring of three barriers. A compiler divides its index by a product of 64 bits, or by all of a product of two
+/// numbers of 32 bits.
 #[test]
 fn a_ring_whose_index_is_divided_by_a_product_is_proved() {
     let ring = |quotient: &str, parity: &str| {

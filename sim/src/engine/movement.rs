@@ -172,8 +172,8 @@ impl Timing<'_> {
         line * (1.0 + 0.17 * (bytes / c.line).max(1.0).log2())
     }
 
-    /// Ticks that a block waits for its last line at the slices of L2, behind lines of other cores, although the slices
-    /// could serve all of them (calibrate/probes/port.cu). A core's use of its share stands for all cores.
+    /// Ticks that a block waits for its last line at the slices of L2, behind lines of other cores. The slices could
+    /// serve all of them (calibrate/probes/port.cu). A core's use of its share stands for all cores.
     fn slice_wait(&self, core: &Core, now: u64) -> f64 {
         self.costs.slice_queue * queued(use_until(&core.slices, now))
     }

@@ -5,9 +5,9 @@
 //! the ledger gains as many whole periods as fit, without running them. Nothing is approximated, because the comparison
 //! covers the whole state.
 //!
-//! Clusters whose control flow depends on their place repeat each other if they have one route, and if their operations
-//! use the place for coordinates of tiles alone. Then the state has the route of each cluster. A short run of such a
-//! kernel simulates every cluster.
+//! Control flow of clusters may depend on their place. Such clusters repeat each other if they have one route, and if
+//! their operations use the place for coordinates of tiles alone. Then the state has the route of each cluster. A short
+//! run of such a kernel simulates every cluster.
 //!
 //! Where the state does not recur, the CTAs of a core drift against each other. Still, each wave takes almost the same time
 //! as the one before. After [`LONG`] events, the rest of such a run is taken to go on at the pace of its last
@@ -120,8 +120,8 @@ impl Repeats {
         });
     }
 
-    /// The state one wave ago in a long run at one pace, and by how much of its time the last wave differs from the one
-    /// before.
+    /// The state one wave ago in a long run at one pace. Also, by how much of its time the last wave differs from the
+    /// one before.
     fn steady(&self, e: &Engine<'_>, now: u64) -> Option<(&LaunchState, f64)> {
         let wave = e.seats.len() as u32;
         if e.events < LONG || e.launched < WAVES * wave {

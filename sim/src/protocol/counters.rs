@@ -3,9 +3,9 @@
 //! A counter keeps its steps in order, each with what its agent knew. In another schedule the steps come in another
 //! order, so a wait may rely only on steps that the wait sees in every schedule:
 //!
-//! * A wait for `>= v` of a counter that only grows sees a step if the other steps, without those that come after that
-//!   step, do not reach v. The same holds of the steps behind a reset (`st`) that comes after all earlier steps, before
-//!   all later ones, and before the wait.
+//! * A counter may only grow. A wait for `>= v` of it sees a step if the other steps, without those that come after
+//!   that step, do not reach v. The same holds of the steps behind a reset (`st`) that comes after all earlier steps,
+//!   before all later ones, and before the wait.
 //! * Any other wait on a counter that is also set sees the steps up to the first value that lets the wait pass. Then every step
 //!   must know of the step before.
 //!

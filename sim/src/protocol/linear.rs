@@ -197,8 +197,8 @@ impl Numbers {
         ends.fold((x.v, x.v), |(low, high), d| (low + d.min(0), high + d.max(0)))
     }
 
-    /// The division of the block that separates values with the outcome of the first cluster from those with another
-    /// outcome, which starts at one place of an axis. If a number grows along several axes, the axis that changes the
+    /// The division of the block by outcome: values with the outcome of the first cluster, and values with another one.
+    /// The second part starts at one place of an axis. If a number grows along several axes, the axis that changes the
     /// number most is halved.
     fn division(&self, x: Wide, outcome: impl Fn(i128) -> bool) -> Obstacle {
         let way = |i: &usize| (x.by[*i] * i128::from(self.block.len[*i] - 1)).abs();

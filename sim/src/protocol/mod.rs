@@ -38,9 +38,9 @@
 //! here. What an instruction does is in the file of its family (`op/`). A step returns its result. An [`Observer`] receives
 //! the objects that changed, and on request the pieces accessed and the decisions made.
 //!
-//! Asynchronous operations complete by one of three mechanisms, and every wait is a wait on one of them. The mechanisms
-//! are an ordered stream of the agent's own (`cp.async`, `wgmma` and bulk groups, `vmcnt`, the scoreboard), a phase of
-//! an mbarrier, and a rendezvous of agents.
+//! Asynchronous operations complete by one of three mechanisms, and every wait is a wait on one of them. The first is
+//! an ordered stream of the agent's own: `cp.async`, `wgmma` and bulk groups, `vmcnt`, the scoreboard. The others are a
+//! phase of an mbarrier and a rendezvous of agents.
 
 /// Implements `Clone` field by field, so that `clone_from` reuses the allocations of every field.
 macro_rules! clone_by_field {

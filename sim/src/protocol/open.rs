@@ -11,9 +11,9 @@
 //! newest clock of a component there is no rounding, since clocks are subtracted there. Rows only grow, so a record
 //! that waits for rows to reach a clock is closed once the rows have. A state without closed records recurs sooner.
 //!
-//! Which phases of an mbarrier are complete is asked only of the rows of its *users*, the agents that may come to an
-//! operation on the mbarrier. Any other row can only add to what a user knows. So the number of a phase is no named
-//! clock, and other rows are rounded where they do not exceed the clock that all users have reached.
+//! Only the rows of an mbarrier's *users* are asked which of its phases are complete. Users are the agents that may
+//! come to an operation on the mbarrier. Any other row can only add to what a user knows. So the number of a phase is
+//! no named clock. Other rows are rounded where they do not exceed the clock that all users have reached.
 
 use std::sync::Arc;
 

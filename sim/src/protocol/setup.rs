@@ -49,9 +49,9 @@ pub(super) fn arrives_behind_copies(prog: &Program) -> bool {
     instructions(prog).any(|(_, op)| uses_barrier(op, |b| b.action == BarrierAction::ArriveBehindCopies))
 }
 
-/// Whether a copy signals a barrier with no arrival of its own warp beside the copy in the text, before or behind, and
-/// no possible wait in between. Then only the copy tells a waiter of the barrier how far its issuer had come. `warps` has
-/// the warps at each instruction.
+/// Whether a copy signals a barrier without an arrival of its own warp beside it. Such an arrival stands before or behind
+/// the copy in the text, with no possible wait in between. Then only the copy tells a waiter of the barrier how far its
+/// issuer had come. `warps` has the warps at each instruction.
 pub(super) fn copies_without_arrivals(prog: &Program, warps: &[u64]) -> bool {
     let waits = |i: &Instr| if let Instr::Op { op, .. } = i { instruction(op, |i| i.may_wait()) } else { false };
     let alone = |pc: usize, bar: MbarId| {

@@ -1,5 +1,5 @@
 //! `export promela` against Spin: the recorded verdict of Spin on each exported model (`oracles/spin/exported.tsv`) equals
-//! the verdict of warpline at the same trip count, on the properties that the model has.
+//! the verdict of warpline at the same trip count. Properties that the model lacks are not compared.
 //!
 //! The record is held to the model it was made from. `WARPLINE_SPIN=check cargo test -p warpline-tests --test it exported`
 //! asks Spin again; `WARPLINE_SPIN=write` makes the record anew, for the subjects and trip counts that stand in it.

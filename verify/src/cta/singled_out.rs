@@ -1,8 +1,8 @@
 //! Launches that a condition of the text singles out, such as `if jobs != 9`.
 //!
 //! Such a condition compares numbers that a launch fixes. Launches with equal results of all these comparisons take
-//! equal decisions on them. So two launches of each list of results run before the search for an induction, which names
-//! no fault where a launch between two others has one. No proof relies on the choice.
+//! equal decisions on them. So two launches of each list of results run before the search for an induction. That search
+//! names no fault where a launch between two others has one. No proof relies on the choice.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! Adversarial schedules: one warp is held back as long as anything else can proceed, or one warp runs ahead of all
 //! others.
 //!
-//! Where an arrival can count in more than one phase, one run does not decide for all schedules, and happens-before
-//! says nothing about schedules that count it elsewhere. But each run is a schedule of the kernel, so its faults are
-//! faults of the kernel. These runs search for faults and prove nothing. Such a bug appears when a warp is late by one
-//! round of its ring (docs/rules.md 10), which these orders produce.
+//! Where an arrival can count in more than one phase, one run does not decide for all schedules. Happens-before says
+//! nothing about schedules that count the arrival elsewhere. But each run is a schedule of the kernel, so its faults
+//! are faults of the kernel. These runs search for faults and prove nothing. Such a bug appears when a warp is late by
+//! one round of its ring (docs/rules.md 10), which these orders produce.
 
 use std::collections::{BTreeSet, VecDeque};
 

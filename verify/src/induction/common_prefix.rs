@@ -16,9 +16,9 @@
 //!
 //! The comparison of `t` and `t + q` outer iterations needs two runs. Up to mark `m + q` both are the prefix, and they
 //! agree. Then the run of `t` continues from `m` and the other from `m + q`. Up to mark `m + q` the first run is the
-//! prefix again, which was checked, and the second run made the outer iterations from `m` to `m + q` alone. The states
-//! at the two marks are equal up to a shift, and from there the runs step together to their ends. If the prefix is
-//! itself a pair of runs, with `n` and `n + p` steps, the same holds for four runs, in two pairs that share the prefix.
+//! prefix again, which was checked. The second run made the outer iterations from `m` to `m + q` alone. The states at
+//! the two marks are equal up to a shift, and from there the runs step together to their ends. The prefix may itself be
+//! a pair of runs, with `n` and `n + p` steps. The same then holds for four runs, in two pairs that share the prefix.
 
 use std::cell::OnceCell;
 use std::rc::Rc;

@@ -1,10 +1,10 @@
 //! A log of the steps at which another kernel of the same text could behave differently, recorded while runs step in
 //! lockstep.
 //!
-//! Kernels of one text differ in some of their numbers (`shared`). If no instruction on the way to an agent's next
-//! operation reads such a number, each kernel makes the same step from the same state, with the same decisions. So only
-//! the other steps decide whether other kernels also step in lockstep. These steps are recorded with the agent's
-//! variables, and then checked for each kernel.
+//! Kernels of one text differ in some of their numbers (`shared`). Suppose that no instruction on the way to an agent's
+//! next operation reads such a number. Then each kernel makes the same step from the same state, with the same
+//! decisions. So only the other steps decide whether other kernels also step in lockstep. These steps are recorded with
+//! the agent's variables, and then checked for each kernel.
 
 use warpline_sim::ir::{Binary, ParamId, Program};
 use warpline_sim::protocol::{AgentId, Decision};

@@ -11,12 +11,12 @@
 //!
 //! *A square* is four runs in lockstep: `n` steps and `t` outer iterations; `p` steps more; `q` outer iterations more;
 //! both. In each pass through the main loop, the runs with more steps make a period alone, as in a pair. At the end of
-//! some outer iteration, the runs with more outer iterations make `q` of them alone. This shows that each number is
-//! linear in the steps and linear in the outer iterations, and that its decisions stay the same however far either
-//! grows. `shift_invariance` checks this: the change in each direction, and the additional change in both at once, lead
-//! away from a different decision. It also shows that the states before and after each insertion are equal up to a
-//! shift. A run with `j * p` more steps and `k * q` more outer iterations consists of the same parts, repeated more
-//! often. So it ends as these four runs do.
+//! some outer iteration, the runs with more outer iterations make `q` of them alone. So each number is linear in the
+//! steps and linear in the outer iterations. Its decisions stay the same however far either of them grows.
+//! `shift_invariance` checks this: the change in each direction, and the additional change in both at once, lead away
+//! from a different decision. It also shows that the states before and after each insertion are equal up to a shift. A
+//! run with `j * p` more steps and `k * q` more outer iterations consists of the same parts, repeated more often. So it
+//! ends as these four runs do.
 //!
 //! Kernels that differ only in their outer iterations share almost their whole run. So all squares and pairs for one
 //! number of steps (a column) are parts of few runs (`common_prefix`), and so are those of a line (`outer_turns`).

@@ -1,7 +1,7 @@
 //! Running counters: `j * tiles + i` in nested loops counts iterations, and is replaced by one variable.
 //!
-//! With `i in 0..tiles` inside `j in 0..n`, the sum grows by one in each iteration of the inner loop, from 0 on and
-//! across all outer iterations. The product of two varied numbers has no linear form, but a counter has one.
+//! Let `i in 0..tiles` be inside `j in 0..n`. The sum then grows by one in each iteration of the inner loop, from 0 on
+//! and across all outer iterations. The product of two varied numbers has no linear form, but a counter has one.
 
 use warpline_sim::ir::{Binary, Expr, Instr, Loop, Program, VarId, each, each_mut};
 

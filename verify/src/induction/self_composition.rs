@@ -17,7 +17,7 @@
 //!
 //! **Claim.** Every run that is longer by a multiple of the difference ends as these two do, with the same findings.
 //!
-//! **Proof.** In the j-th of k inserted periods the number is `x + (k - j + 1) d + (j - 1) e`, so its decision is that
+//! **Proof.** The number is `x + (k - j + 1) d + (j - 1) e` in the j-th of k inserted periods. So its decision is that
 //! of the short run. Before `a` the number is `x + k d`, and after `b` it is `x + k e`. The world itself compares only
 //! clocks, whose order does not depend on a shift.
 //!

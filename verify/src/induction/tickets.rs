@@ -180,8 +180,8 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Whether the code reads what the end of the jobs is computed from, other than at the ends of loops and in the size of
-    /// the grid.
+    /// Whether the code reads what the end of the jobs is computed from. Reads at the ends of loops and in the size of the
+    /// grid do not count.
     fn knows(&self, end: &Expr) -> bool {
         let jobs = self.prog.parameters_of(end);
         let mut known = false;

@@ -206,8 +206,8 @@ impl Trips {
         self.with(n, Some((&Outer { step: 1, ..outer.clone() }, jobs)))
     }
 
-    /// The line at which the code reads the size of the grid as a term of a sum, if fewer jobs than CTAs set a smaller
-    /// grid. What such launches do is then assumed (docs/proof.md, lemma 13).
+    /// The line at which the code reads the size of the grid as a term of a sum. It matters if fewer jobs than CTAs set
+    /// a smaller grid. What such launches do is then assumed (docs/proof.md, lemma 13).
     pub fn smaller_grids_assumed(&self) -> Option<u32> {
         let (two, three) = two_turns(|n, t| self.turned(n, t))?;
         let one_job = some_trips(|n| self.with_jobs(n, 1))?;

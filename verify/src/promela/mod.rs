@@ -7,10 +7,10 @@
 //! some order; a stale tile is a read of another tile. A state in which no agent can proceed is an invalid end state of
 //! Spin.
 //!
-//! The model does not contain fences, scopes, sums and stores, allocation of tensor memory, exchange of registers, or
-//! the end of a CTA before a signal to it. A barrier without memory order is modeled as one that orders memory. A model
-//! that Spin finds clean can be wrong in these points. Mailboxes, `clc` and overlaid storage are refused. The model is
-//! the first cluster of the grid, so faults of CTAs at an edge are not in it.
+//! The model does not contain fences, scopes, sums and stores. It also lacks allocation of tensor memory, exchange of
+//! registers, and the end of a CTA before a signal to it. A barrier without memory order is modeled as one that orders
+//! memory. A model that Spin finds clean can be wrong in these points. Mailboxes, `clc` and overlaid storage are
+//! refused. The model is the first cluster of the grid, so faults of CTAs at an edge are not in it.
 
 mod moves;
 mod place;

@@ -40,8 +40,8 @@ impl Sums {
     }
 }
 
-/// State between two edges. A class with `open` spans has `open * now - base` ticks, where `base` is the sum of their
-/// starts minus the sum of the ends of finished spans. So an edge changes one class, not all of them.
+/// State between two edges. A class with `open` spans has `open * now - base` ticks. `base` is the sum of the starts of
+/// all spans minus the sum of the ends of finished ones. So an edge changes one class, not all of them.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     /// The previous edge.

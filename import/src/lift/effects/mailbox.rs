@@ -2,8 +2,8 @@
 //!
 //! A compiler that specializes warps (Triton's `warp_specialize`) lets the worker warps wait in a loop: pass a barrier of
 //! all threads, load a byte, branch by a table (`brx.idx`). Another warp stores a constant there before it passes the
-//! barrier. So the byte that a worker loads is the last one stored before a barrier that both have passed, provided that
-//! no store races with the load. The verifier checks the proviso: the accesses stay in the program.
+//! barrier. So the byte that a worker loads is the last one stored before a barrier that both have passed. No store may race
+//! with the load. The verifier checks the proviso: the accesses stay in the program.
 //!
 //! The stores of several warps by one instruction have one value, which is no race. Each warp therefore stores into bytes
 //! of its own beyond shared memory, and a load reads the bytes of every such warp.
@@ -307,8 +307,8 @@ impl Walk<'_, '_> {
         found.map(Some).ok_or_else(error)
     }
 
-    /// The value of a word that all lanes load from shared memory, if warps stored a value of the launch there before a
-    /// barrier of all threads.
+    /// The value of a word that all lanes load from shared memory. Warps must have stored a value of the launch there
+    /// before a barrier of all threads.
     pub(crate) fn known_word(&mut self, address: Term, bytes: u32) -> Option<Term> {
         let address = self.s.arena.constant(address)?;
         if self.s.mail.without_words || self.dry > 0 || !self.once() {

@@ -207,8 +207,8 @@ impl Emit<'_, '_, '_> {
         let all = united(all);
         let unique = total(&all);
         let warps = list.iter().fold(0u64, |s, (w, ..)| s | 1 << w);
-        // Requests of a core for one line that is under way meet in its first-level cache, so that warps that access
-        // the same data share it too.
+        // Requests of a core for one line that is under way meet in its first-level cache. So warps that access the
+        // same data share it, too.
         let crew = if list.len() > 1 { warps } else { 0 };
         // An atomic access asks for each sector by itself.
         let instructions = if first.how == GlobalAccess::Atomic { first.sectors } else { first.instructions };

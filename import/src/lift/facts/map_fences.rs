@@ -1,6 +1,6 @@
-//! Tensor maps in global memory that a kernel changes. `tensormap.cp_fenceproxy` copies a map there and releases it. A copy by
-//! this map needs a `fence.proxy.tensormap::generic.acquire` of its address first. The words of maps are not followed, so
-//! that every way through the text from the release to a copy by a tensor map must have the fence.
+//! Tensor maps in global memory that a kernel changes. `tensormap.cp_fenceproxy` copies a map there and releases it. A copy
+//! by this map needs a `fence.proxy.tensormap::generic.acquire` of its address first. The words of maps are not followed. So
+//! every way through the text from the release to a copy by a tensor map must have the fence.
 
 use crate::flow::Flow;
 use crate::lift::walk::shared::Shared;

@@ -13,8 +13,8 @@ type Form = [i64; 5];
 /// Threads of a warpgroup.
 const WARPGROUP: i64 = 128;
 
-/// Threads of a block: as the text says, within the bound that it gives, or as its instructions need. A bound is no shape
-/// for threads that are told apart by two coordinates, unless the text uses them only with the shape that it asks for.
+/// Threads of a block: as the text says, within the bound that it gives, or as its instructions need. Threads may be told
+/// apart by two coordinates. A bound is then no shape, unless the text uses them only with the shape that it asks for.
 pub(crate) fn block(entry: &Entry) -> Option<[u32; 3]> {
     match entry.block {
         Some(bound) if entry.block_is_bound => {

@@ -1,12 +1,12 @@
 //! Loops whose trip count or operations depend on data that change in each iteration: groups of matrix multiplications,
 //! lists of tiles.
 //!
-//! Such a loop is decided as none (if that can be) or two of its iterations, with values of their own for everything that
-//! differs by iteration. That is enough where each iteration has a barrier of all threads at which nothing is in flight
-//! (`reset.rs`). Accesses on both sides of this barrier are ordered, so a race is between two such barriers that follow
-//! each other. What is between them is the end of one iteration and the beginning of another, whichever these are. So the
-//! program has the barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole where
-//! a fence can be missing between accesses that barriers order, and where it matters which iteration is the first.
+//! Such a loop is decided as none of its iterations, if that can be, or as two of them. Everything that differs by iteration
+//! has a value of its own in each. That is enough where each iteration has a barrier of all threads at which nothing is in
+//! flight (`reset.rs`). Accesses on both sides of this barrier are ordered, so a race is between two such barriers that
+//! follow each other. What is between them is the end of one iteration and the beginning of another, whichever these are. So
+//! the program has the barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole
+//! where a fence can be missing between accesses that barriers order, and where it matters which iteration is the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! Rings that roles carry from tile to tile, as running counters.
 //!
-//! CUTLASS's `PipelineState` is a slot and a phase: `slot = slot + 1 == S ? 0 : slot + 1`, and the phase flips where the slot
-//! wraps. A pair of such variables is one counter `n` with `slot = n % S` and `phase = n / S % 2`. The counter grows by what
-//! the pair is moved on, so it is a number that a proof follows, where the pair itself only recurs after two rounds.
+//! CUTLASS's `PipelineState` is a slot and a phase: `slot = slot + 1 == S ? 0 : slot + 1`, and the phase flips where the
+//! slot wraps. A pair of such variables is one counter `n` with `slot = n % S` and `phase = n / S % 2`. The counter grows by
+//! what the pair is moved on, so a proof can follow it. The pair itself only recurs after two rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 

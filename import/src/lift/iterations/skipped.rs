@@ -155,7 +155,7 @@ fn only_sets(list: &[Merged]) -> bool {
     list.iter().all(|n| matches!(n.kind, MergedKind::Set(..)))
 }
 
-/// The loop over the iterations that do something, if one condition over a word decides which these are, or with
+/// The loop over the iterations that do something. One condition over a word must decide which these are, or with
 /// `by_launch` one over values of the launch.
 fn kept(
     s: &mut Shared<'_>,

@@ -1,8 +1,8 @@
 //! The values of one launch: of arguments, of coordinates of a CTA, and of words of memory that the host wrote.
 //!
-//! A launch has a number. Each of its values is chosen by this number and by what has the value, so that the same launch
-//! has the same values wherever they are read. Only what a host chooses freely has a value. A word that the kernel may
-//! store, a factor of a division that the host computes, and the result of an instruction that is not computed have none.
+//! A launch has a number. Each of its values is chosen by this number and by what has the value. So a launch has the same
+//! values wherever they are read. Only what a host chooses freely has a value. Some things have none: a word that the kernel
+//! may store, a factor of a division that the host computes, and the result of an instruction that is not computed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

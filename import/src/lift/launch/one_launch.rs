@@ -17,8 +17,9 @@
 //! known are left out. They order nothing. So are accesses behind conditions that data decide, or that lanes decide
 //! apart, unless the launch decides the condition of each lane.
 //!
-//! What is not chosen freely has no value, and a launch that needs it is none: a word that the kernel may store, a divisor of
-//! which the host computes a factor, and a number of bytes, a count or a mask that must fit to others.
+//! What is not chosen freely has no value, and a launch that needs such a value is none. Examples are words that the kernel
+//! may store, and divisors of which the host computes a factor. So are numbers of bytes, counts and masks that must fit to
+//! others.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

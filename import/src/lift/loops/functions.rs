@@ -71,9 +71,9 @@ pub(crate) struct Eval<'w, 's, 'a, 'p> {
 }
 
 impl<'a> Walk<'_, 'a> {
-    /// A register behind a loop, or at the start of an iteration, as a function of the registers before the loop, of memory
-    /// that does not change, and of the iteration. `None` if the part reads what is not followed, or lanes exchange values
-    /// where not all take part.
+    /// A register behind a loop, or at the start of an iteration, as a function. It is one of the registers before the loop,
+    /// of memory that does not change, and of the iteration. `None` if the part reads what is not followed, or lanes
+    /// exchange values where not all take part.
     pub(crate) fn function(&mut self, part: &Part<'a>, entry: &[Option<Val>], iteration: Option<Term>) -> Option<Val> {
         if part.code().any(exchanges) && self.lanes != u32::MAX {
             return None;

@@ -82,8 +82,8 @@ struct Span {
 }
 
 impl Span {
-    /// The object of these accesses. Where the strides make too many slots, those that leave the least remainders in
-    /// other strides make the slots, and remainders are places inside of a slot.
+    /// The object of these accesses. Strides may make too many slots. Those that leave the least remainders in other
+    /// strides then make the slots, and remainders are places inside of a slot.
     fn region(&self) -> Region {
         let strides: BTreeSet<i64> = self.rings.iter().flat_map(|(_, strides)| strides).copied().collect();
         let all = strides.iter().fold(0, |g, s| gcd(g, *s));

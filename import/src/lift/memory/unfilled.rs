@@ -26,8 +26,8 @@ struct Accesses {
     loaded: Vec<(Run, usize)>,
 }
 
-/// Forbids a proof of a kernel in which a product reads bytes that nothing writes, or threads read such bytes right behind
-/// those that a copy brings. Other bytes that threads read and nothing writes are an assumption.
+/// Forbids a proof of a kernel that reads bytes that nothing writes. A product may read them, or threads right behind those
+/// that a copy brings. Other bytes that threads read and nothing writes are an assumption.
 pub(crate) fn checked(s: &mut Shared<'_>, tree: &[Merged], loads: &Sizes) {
     if let Some(why) = other_box(s, loads) {
         s.leaves_open(why);

@@ -1,8 +1,8 @@
 //! Accesses behind a condition over data that is not followed. They may happen or not, in each iteration anew.
 //!
 //! If they order nothing that other code does, all of them can be taken to happen: every run has the order of the run in
-//! which all happen, with fewer accesses. So a race of any run is a race of that one. Lanes that wait for each other in
-//! such code count for nothing, and a wait for accesses to tensor memory may only be for accesses of the same code.
+//! which all happen, with fewer accesses. So a race of any run is a race of that one. Lanes that wait for each other in such
+//! code count for nothing. A wait for accesses to tensor memory may only be for accesses of the same code.
 
 use rustc_hash::FxHashMap;
 

@@ -116,7 +116,7 @@ fn assume(shared: &mut Shared<'_>, launch: &Launch, generic: Option<usize>) {
 }
 
 /// Walks all warps. The first walk finds quotients in comparisons, the addresses that tensor memory allocations write, and
-/// the values of mailboxes, so there is a second one, and a third where mailboxes are used.
+/// the values of mailboxes. The second walk uses them. Where mailboxes are used, there is a third one.
 fn walks(shared: &mut Shared<'_>, wanted: &mut Option<Wanted>) -> Result<Vec<Vec<Node>>, Error> {
     let (entry, ctas, threads) = (shared.entry, shared.ctas(), shared.block.iter().product::<u32>());
     let mut list = Vec::new();

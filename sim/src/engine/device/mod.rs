@@ -2,9 +2,9 @@
 //!
 //! CTAs launch in order. A wave is the CTAs that fit on the cores at a time; they walk through their copies side by
 //! side. Tiles decide what hits: two CTAs that read one tile read the same lines. The first read of a tile in a wave is
-//! slow for every CTA that reads it, because later readers catch up with the first, which waits for memory. The engine
-//! asks where a tile of its own CTA comes from, and which share of the bytes crosses the slices and the memory that all
-//! cores of the wave divide.
+//! slow for every CTA that reads it. Later readers catch up with the first one, which waits for memory. The engine asks
+//! where a tile of its own CTA comes from. It also asks which share of the bytes crosses the slices and the memory,
+//! which all cores of the wave divide.
 
 mod cache;
 mod group;

@@ -39,8 +39,8 @@ pub(super) struct Nest {
 }
 
 impl Nest {
-    /// The loops and conditions around the body of a job, from the outermost loop to the last one that reads a value known
-    /// only at run time, and as many loops inside as `more` says.
+    /// The loops and conditions around the body of a job. They begin with the outermost loop and end `more` loops inside the
+    /// last one that reads a value known only at run time.
     pub(super) fn of(prog: &Program, over: &Loop, mut more: usize) -> Option<Nest> {
         let (mut levels, mut values, mut chosen) = (Vec::new(), BTreeMap::new(), None);
         let value = |values: &BTreeMap<VarId, Expr>, e: &Expr| Some(replaced(e, values)).filter(levels_only);

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Every role makes the same iterations of `<body>`, in the same order. Bounds and conditions around the body read only
-//! indices of the loops, values of the launch, and values known only at run time, which all roles share. If the indices
-//! name blocks of global matrices and decide nothing, the jobs differ only in their blocks. So a proof for any number of
-//! jobs with blocks of their own is one for all run-time values.
+//! indices of the loops, values of the launch, and values known only at run time. All roles share these values. If the
+//! indices name blocks of global matrices and decide nothing, the jobs differ only in their blocks. So a proof for any
+//! number of jobs with blocks of their own is one for all run-time values.
 //!
 //! The same holds for the blocks of a loop over jobs as written: `job % rows` and `job / rows` have long periods that
 //! decide nothing. `block_names` says which numbers stand for the blocks.

@@ -10,8 +10,8 @@
 //!
 //! If a value that is known only at run time is read in coordinates of inputs only, it decides nothing but which block
 //! is read. So does a *choice*, such as `max` of two terms that depend on the place of the CTA. If it decides nothing
-//! else, CTAs with either outcome make the same run. With a large multiple of its index in the place of the value, two
-//! coordinates are equal only if they are the same sum of the same value. Equal coordinates are then equal for all
+//! else, CTAs with either outcome make the same run. A large multiple of its index takes the place of the value. Two
+//! coordinates are then equal only if they are the same sum of the same value. Equal coordinates are then equal for all
 //! values (lemma 19).
 
 mod mailboxes;

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Tracks are a tree in the order of the timeline. Names, categories and texts are stored once and referenced. A flow
-//! leads from the end of the waker to the end of the wait, and from the end of what started an engine's work to its
-//! start.
+//! leads from the end of the waker to the end of the wait. Another one leads from the end of what started an engine's
+//! work to the start of that work.
 
 mod schema;
 mod slices;

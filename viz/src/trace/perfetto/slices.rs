@@ -7,8 +7,8 @@ use super::super::{Lanes, causes, cycles};
 use super::schema::{Annotation, Event};
 use super::{BEGIN, END, Interning, source};
 
-/// Starts and ends of all slices. At one instant, ends come first, and the end of a waker comes before the end of
-/// what it woke, so that a reader meets the start of a flow first.
+/// Starts and ends of all slices. At one instant, ends come first. The end of a waker comes before the end of what it
+/// woke: a reader then meets the start of a flow first.
 pub(super) fn slices(t: &Timeline, lanes: &Lanes, tracks: &[u64], texts: &mut Interning) -> Vec<(u64, Event)> {
     let depth = depths(t);
     let mut flows: Vec<Vec<u64>> = vec![Vec::new(); t.spans.len()];

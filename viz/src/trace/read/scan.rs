@@ -63,8 +63,8 @@ pub(super) fn slice(text: &str) -> Option<(Scanned<'_>, LineEnd, &str)> {
     Some((Scanned { what, label, pid, tid, ticks, at, source, bytes, woken_by, started_by, on }, end, behind))
 }
 
-/// The end of the first line and the text after it, if the line is an end of a flow or a value of a counter as
-/// written. Both are computed from the slices again.
+/// The end of the first line and the text after it. `None` unless the line is an end of a flow or a value of a counter,
+/// as written here. Both are computed from the slices again.
 pub(super) fn made_again(text: &str) -> Option<(LineEnd, &str)> {
     let mut s = Cursor::new(text);
     s.skip(r#"{"ph":""#)?;
