@@ -223,14 +223,15 @@ impl Timing<'_> {
         Source { dram: part(dram * share), looked: part(looked), extra, hit: None }
     }
 
-    /// The source of the lines that an atomic access adds to: L2 reads those that it does not have. Loads do not delay
-    /// the access, because a kernel adds its results when it has loaded.
+    /// The source of the lines that an atomic access adds to: L2 reads those that it does not have. An instruction adds to
+    /// few lines, which arrive like a single one. Loads do not delay the access, because a kernel adds its results when it
+    /// has loaded.
     fn added_to(&self, m: &MoveEffect, obj: u16, seat: AgentTiming) -> Source {
         let (Some(w), Some(at)) = (self.device_wave(seat.wave), m.target.as_ref()) else { return Source::default() };
         if w.level(obj, **at) < Level::Dram {
             return Source::default();
         }
-        let extra = ticks(self.costs.dram_extra);
+        let extra = ticks(self.costs.dram_latency - self.costs.l2_latency);
         let dram = (w.shares[obj as usize].dram * self.share(w) * 65536.0) as u64;
         Source { dram, extra, ..Source::default() }
     }
