@@ -107,7 +107,7 @@ fn fences_wait_for_additions_to_lines_in_memory() {
     let report = report_of(&code, 1, &[]);
     assert_eq!(report["dram_read_bytes"], 8.0 * 128.0);
     // A memory that is as near as L2.
-    let near = report_of(&code, 1, &["--set", "machine.memory.dram_far_latency=270"]);
+    let near = report_of(&code, 1, &["--set", "machine.memory.dram_latency=270"]);
     let cycles = [report, near].map(|r| r["cycles"].as_f64().expect("cycles"));
     assert!(cycles[0] > cycles[1] + 8.0 * 300.0, "{cycles:?}");
 }
