@@ -109,7 +109,7 @@ fn fences_wait_for_additions_to_lines_in_memory() {
     // A memory that is as near as L2.
     let near = report_of(&code, 1, &["--set", "machine.memory.dram_latency=270"]);
     let cycles = [report, near].map(|r| r["cycles"].as_f64().expect("cycles"));
-    assert!(cycles[0] > cycles[1] + 8.0 * 300.0, "{cycles:?}");
+    assert!(cycles[0] > cycles[1] + 8.0 * 250.0, "{cycles:?}");
 }
 
 /// A copy whose source size is a variable reads what the size says.
