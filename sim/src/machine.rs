@@ -263,6 +263,11 @@ pub const KEYS: &[Key] = &[
     key("memory.llc_bytes", "bytes", "size of the last-level cache"),
     key("memory.dram_latency", "cycles", "global load to use from DRAM"),
     key("memory.dram_far_latency", "cycles", "global load to use from DRAM: the last line of a tile"),
+    key(
+        "memory.dram_far_lines",
+        "lines",
+        "lines of a block whose last one takes `memory.dram_far_latency`; that of fewer takes less, by the logarithm",
+    ),
     key("memory.dram_gbps", "GB/s", "DRAM bandwidth, peak"),
     key("memory.dram_efficiency", "fraction", "share of the peak that streaming reads reach"),
     key("memory.dram_busy", "cycles", "wait of a line at DRAM in full use, beside its place in the queue"),

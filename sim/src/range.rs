@@ -53,7 +53,7 @@ impl Key {
                 "GB/s" | "bytes/cycle" | "lines/cycle" | "sectors/cycle" | "rows/cycle" | "FLOP/cycle"
                 | "lane-ops/cycle" | "CTAs/cycle",
             ) => (0.001, 1e9),
-            (_, "elements" | "ways" | "requests" | "tiles") => (1.0, 1e9),
+            (_, "elements" | "ways" | "requests" | "tiles" | "lines") => (1.0, 1e9),
             // Limits, sizes of caches, and operations per element.
             _ => (0.0, 1e15),
         };

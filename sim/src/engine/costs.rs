@@ -41,6 +41,8 @@ pub struct Costs {
     pub last_extra: f64,
     /// Ticks of DRAM for the last line of a tile, beyond a hit in the near half of L2.
     pub dram_extra: f64,
+    /// The logarithm of the number of lines from which the last one takes that long; 0 where any number does.
+    pub far_lines: f64,
     /// Ticks that a line waits for busy DRAM, at full use.
     pub dram_busy: f64,
     /// Ticks that a line queues at DRAM where half of its rate is used.
@@ -341,6 +343,7 @@ impl Costs {
             let extra = |v: Option<f64>| v.map(|v| (v * TICKS as f64 - c.l2_latency).max(0.0) * scale);
             let near = extra(r.optional("memory.dram_latency")).unwrap_or(0.0);
             c.dram_extra = extra(r.optional("memory.dram_far_latency")).unwrap_or(near);
+            c.far_lines = r.optional("memory.dram_far_lines").map_or(0.0, |n| n.max(1.0).log2());
             c.far_extra = extra(r.optional("memory.l2_far_latency")).unwrap_or(0.0);
             c.last_extra = extra(r.optional("memory.llc_latency")).unwrap_or(near);
             c.dram_latency = c.l2_latency + near;

@@ -135,6 +135,21 @@ impl Timing<'_> {
         (bytes, rows * lines * line)
     }
 
+    /// Ticks after which the last line of a block arrives from DRAM, beyond a hit: later for more lines. Warps that copy
+    /// parts of a block wait for each other. `bytes` are those of the lines of one part.
+    fn last_line(&self, obj: u16, bytes: f64) -> f64 {
+        let c = &self.costs;
+        if c.line == 0.0 || c.far_lines == 0.0 {
+            return c.dram_extra;
+        }
+        let o = &self.prog.objects[obj as usize];
+        let [rows, cols] = o.block;
+        let lines = rows as f64 * (o.bytes_of(cols) as f64 / c.line).ceil();
+        let near = c.dram_latency - c.l2_latency;
+        let share = lines.max(bytes / c.line).max(1.0).log2() / c.far_lines;
+        near + (c.dram_extra - near) * share.min(1.0)
+    }
+
     /// Ticks of the copy engine for a tile: rows of at most 128 bytes, one after the other.
     fn copied(&self, m: &MoveEffect) -> u64 {
         let row = (m.chip_bytes as f64 / m.chip_rows.max(1) as f64 / 128.0).ceil();
@@ -204,7 +219,10 @@ impl Timing<'_> {
             return Source { dram: 0, looked: 0, extra: 0, hit: Some(ticks(l1)) };
         }
         let level = near.map_or_else(|| m.tile.map_or(Level::Near, |t| w.level(obj, t.at)), |(_, level)| level);
-        let miss = |core: &Core| c.dram_extra + self.dram_wait(core, now, self.lines(m, obj).1, w.stores);
+        let miss = |core: &Core| {
+            let bytes = self.lines(m, obj).1;
+            self.last_line(obj, bytes) + self.dram_wait(core, now, bytes, w.stores)
+        };
         let hit = match level {
             Level::Near => 0.0,
             Level::Far => c.far_extra,
