@@ -57,7 +57,7 @@ pub use evaluate::evaluate;
 pub use expect::Expect;
 pub use fmt::format;
 pub use library::{embedded, embedded_kernel, embedded_kernel_names, embedded_kernel_of, embedded_names, suggestion};
-pub use lower::{Parameter, parameters};
+pub use lower::{NO_VALUE, Parameter, parameters};
 pub use scenario::{Beside, Claim, Scenario, Verdict, is_scenario, scenario};
 
 /// The values that a kernel is compiled with.

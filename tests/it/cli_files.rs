@@ -176,3 +176,14 @@ fn the_kernels_of_this_repository_are_formatted() {
     let said = warpline(&args);
     assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
 }
+
+/// A kernel whose parameters have no defaults is mostly run by the scenario beside it.
+#[test]
+fn a_kernel_without_values_names_the_scenario_beside_it() {
+    let dir = TempDir::new();
+    let kernel = dir.write("k.pipe", "kernel k(n)\n  warps w = 0..1\n\n  role w:\n    barrier\n");
+    let said = |kernel: &str| warpline(&["verify", kernel]).err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said(&kernel).contains("`--set n=VALUE`") && !said(&kernel).contains("beside it"), "{}", said(&kernel));
+    let scenario = dir.write("k.toml", "");
+    assert!(said(&kernel).contains("is a scenario beside it"), "{scenario}: {}", said(&kernel));
+}

@@ -24,7 +24,7 @@ mod targets;
 use std::path::Path;
 use std::sync::Arc;
 
-use warpline_scenarios::Scenario;
+use warpline_scenarios::{NO_VALUE, Scenario};
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::machine::{Machine, Vendor};
 use warpline_sim::report::Fidelity;
@@ -82,8 +82,24 @@ fn load_from(mut library: Library, request: &Request) -> Result<Subject, Error> 
         found,
         MachineChoice::named(request.machine.as_deref().or(own)),
         &settings,
-    )?;
+    )
+    .map_err(|e| with_scenario_beside(e, &request.scenario))?;
     scheduled(options(subject, request)?, file.as_ref())
+}
+
+/// Names the scenario beside a kernel whose parameters have no values.
+fn with_scenario_beside(mut error: Error, kernel: &str) -> Error {
+    let beside = Path::new(kernel).with_extension("toml");
+    if kernel.ends_with(".pipe")
+        && beside.is_file()
+        && let Error::Input { diagnostics, .. } = &mut error
+    {
+        for d in diagnostics.iter_mut().filter(|d| d.message.ends_with(NO_VALUE)) {
+            let own = d.help.take().unwrap_or_default();
+            d.help = Some(format!("{own}; {} is a scenario beside it", beside.display()));
+        }
+    }
+    error
 }
 
 /// Loads a kernel from its text. `name` is the file name in messages and ends in `.pipe`.

@@ -7,6 +7,9 @@ use crate::ast::{Axis, DeclKind, Ident, Kernel, Memory, Param, Span, Type, TypeN
 use crate::suggest::did_you_mean;
 use warpline_sim::words::of;
 
+/// What an error says of a parameter that neither the kernel nor the caller gives a value.
+pub const NO_VALUE: &str = "has no value";
+
 /// Exclusive limit of extents and counts, so that the product of two of them and an element's bits does not overflow.
 const EXTENT: i64 = 1 << 27;
 
@@ -58,7 +61,7 @@ impl Lower<'_> {
             (None, Some(e)) => self.launch_constant(e, "a default").map(|(v, _)| v),
             (None, None) => {
                 let d = self
-                    .diag(&p.name.span, format!("the parameter `{name}` has no value"), "it has no default")
+                    .diag(&p.name.span, format!("the parameter `{name}` {NO_VALUE}"), "it has no default")
                     .help(format!("set it with `--set {name}=VALUE`, or under `[set]` in a scenario"));
                 self.error(d);
                 None

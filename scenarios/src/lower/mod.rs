@@ -39,6 +39,7 @@ use crate::Inputs;
 use crate::ast::{Axis, DeclKind, Kernel, Span};
 use crate::parse::Parsed;
 
+pub use header::NO_VALUE;
 pub(crate) use moves::ends;
 pub use parameters::{Parameter, parameters};
 pub(crate) use pipelined::Found;
