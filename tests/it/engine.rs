@@ -471,3 +471,26 @@ fn a_cluster_barrier_of_its_own_cost_takes_that_for_all() {
         assert_eq!(of(SpanKind::Stall(Stall::Cluster)), [107 * TICKS, 7 * TICKS], "{name}");
     }
 }
+
+/// Two statements copy the halves of a tile. The slot is filled once, with the tile.
+#[test]
+fn parts_of_a_tile_fill_a_slot_together() {
+    let body = "
+          grid 1  warps 2
+          global A: f16[128, 64]
+          shared s: f16[128, 64] swizzle 128
+          all:
+            cp A[0, 0].rows(0, 2) -> s.rows(0, 2)
+            cp A[0, 0].rows(1, 2) -> s.rows(1, 2)
+            commit cp
+            wait cp <= 0
+            barrier
+    ";
+    let machine = warpline_models::embedded("h200").expect("it comes along");
+    let options = RunOptions { timeline: Some(1000), ..RunOptions::default() };
+    let t = warpline_sim::run(&program(body), &machine, &options).expect("it runs").timeline.expect("it was asked for");
+    let is_slot = |row: u32| matches!(t.rows[row as usize].kind, RowKind::Slot(_));
+    let held: Vec<_> = t.spans.iter().filter(|s| is_slot(s.row)).map(|s| (s.what, s.label.to_string())).collect();
+    let span = |filling| (SpanKind::Hold { filling }, "A[0, 0]".to_string());
+    assert_eq!(held, [span(true), span(false)]);
+}

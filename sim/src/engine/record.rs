@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ir::Program;
-use crate::protocol::{AgentInfo, Footprint};
+use crate::protocol::{AgentInfo, Footprint, PART};
 use crate::schedule::Move;
 use crate::timeline::{Engine, Row, RowKind, ScheduledMove, SourceLine, Span, SpanKind, Timeline};
 
@@ -136,15 +136,22 @@ impl<'p> Recorder<'p> {
         let o = &self.prog.objects[footprint.obj as usize];
         let name = if o.slots > 1 { format!("{}[{}]", o.name, footprint.slot) } else { o.name.clone() };
         let row = self.row(cta, RowKey::Slot(footprint.obj, footprint.slot), || (name.clone(), RowKind::Slot(name)));
-        // Warps that share a tile fill it together: the first warp opens the span, the last warp ends the filling.
+        // Warps that share a tile fill it together, and so do parts of it: the first one opens the span, the last one ends the
+        // filling.
         if let Some(&last) = self.open.get(&row) {
             let s = &mut self.spans[last as usize];
-            if s.label == tile && s.start >= now {
+            if whole(&s.label) == whole(&tile) && s.start >= now {
                 s.start = s.start.max(full);
-                if let Some(before) = last.checked_sub(1).map(|i| i as usize)
-                    && self.spans[before].row == row
-                {
-                    self.spans[before].end = self.spans[last as usize].start;
+                let start = s.start;
+                let of_parts = (s.label != tile).then(|| whole(&tile).to_string());
+                let filling = last.checked_sub(1).filter(|i| self.spans[*i as usize].row == row);
+                if let Some(before) = filling {
+                    self.spans[before as usize].end = start;
+                }
+                for i in [Some(last), filling].into_iter().flatten() {
+                    if let Some(name) = &of_parts {
+                        self.spans[i as usize].label = name.clone().into();
+                    }
                 }
                 return;
             }
@@ -248,4 +255,9 @@ impl<'p> Recorder<'p> {
         let moves = self.moves.into_iter().map(|m| ScheduledMove { row: place[m.row as usize], ..m }).collect();
         Timeline { rows, spans, moves, sites, end, truncated_at: self.truncated, ..Timeline::default() }
     }
+}
+
+/// The name of a tile without the part of it: `A[0, 1]` of `A[0, 1] from row 64, column 0`.
+fn whole(tile: &str) -> &str {
+    tile.split(PART).next().unwrap_or(tile)
 }

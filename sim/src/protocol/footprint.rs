@@ -343,12 +343,12 @@ impl World<'_> {
         s
     }
 
-    /// A tile's name for messages and labels.
+    /// A tile's name for messages and labels. [`PART`] stands behind the name of the whole tile.
     pub fn tile_name(&self, k: &TileKey) -> String {
         let o = &self.prog.objects[k.obj as usize];
         let part = match k.shift {
             [0, 0] => String::new(),
-            [r, c] => format!(" from row {r}, column {c}"),
+            [r, c] => format!("{PART} {r}, column {c}"),
         };
         match o.class {
             Class::Global if o.dims[1].is_empty() => format!("{}[{}]{part}", o.name, k.at[0]),
@@ -358,6 +358,9 @@ impl World<'_> {
         }
     }
 }
+
+/// What begins the place of a part in the name of a tile.
+pub const PART: &str = " from row";
 
 /// Rows and columns of the part of an object that a place names; all parts of an object have the same size.
 pub(super) fn extent(prog: &Program, place: &Place) -> (i64, i64) {

@@ -111,7 +111,7 @@ pub use cell::{Axis, Cell};
 pub use coverage::PartialSum;
 pub use eval::decisions_at_launch;
 pub use flight::Flight;
-pub use footprint::{Footprint, TileKey};
+pub use footprint::{Footprint, PART, TileKey};
 pub use forms::Obstacle;
 pub use lanes::waits_again;
 pub use mbarrier::Mbar;
