@@ -9,6 +9,7 @@ mod boolean;
 mod known;
 mod large;
 mod long_magic;
+mod merged;
 mod numbers;
 mod outcomes;
 mod points;
@@ -396,7 +397,7 @@ impl Arena {
         if let Some(t) = self.remainder_of(k, &list).or_else(|| self.bits_between(k, &list)) {
             return t;
         }
-        if let Some(t) = self.remainder_of_largest(k, &list) {
+        if let Some(t) = self.remainder_of_largest(k, &list).or_else(|| self.merged_sequences(k, &list)) {
             return t;
         }
         match (k, list.as_slice()) {
