@@ -10,6 +10,9 @@
 //! | all have one fault in common | that fault, with 128 threads |
 //! | other | the error that asks for `--block`, with the outcome of each size |
 //!
+//! Where the text tells threads apart by two or three coordinates, the shape of a block of each size follows from how the text
+//! numbers its threads (`x + 32 * y`). A fault alone decides nothing then: it may be one of a wrong shape.
+//!
 //! Faults that differ by size are those of wrong sizes: a kernel for 224 threads hangs with 128, and has another fault with 256.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +24,7 @@ use warpline_sim::report::Finding;
 use warpline_verify::{Outcome, Violation};
 
 use crate::error::Error;
-use crate::load::{Subject, leaves_block_open, load};
+use crate::load::{Subject, block_of, leaves_block_open, load};
 use crate::request::Request;
 use crate::verify::{Decided, ProofOptions, Verification, decided, outcome_word, verify};
 
@@ -89,7 +92,7 @@ impl Sizes<'_> {
 
     fn trial(&self, threads: u32, max_steps: u64) -> Option<Trial> {
         let mut request = self.request.clone();
-        request.launch.block = Some([threads, 1, 1]);
+        request.launch.block = Some(block_of(self.request, threads)?);
         let given = load(&request).ok()?;
         let decided = decided(&given, &ProofOptions { max_steps, ..*self.options }).ok()?;
         Some(Trial { given, decided })
@@ -115,7 +118,12 @@ impl Sizes<'_> {
     /// The size whose verdict is shown, and the sizes for which the verdict holds, in words.
     fn decision(&mut self) -> Option<(u32, String)> {
         if let Some(threads) = self.needed() {
-            return Some((threads, format!("a block has {threads} threads, as the text does not say (`--block`)")));
+            let shape = match block_of(self.request, threads) {
+                Some([x, y, z]) if y * z > 1 => format!(" ({x}x{y}x{z})").replace("x1)", ")"),
+                _ => String::new(),
+            };
+            let what = format!("a block has {threads} threads{shape}, as the text does not say (`--block`)");
+            return Some((threads, what));
         }
         // Larger sizes can take long to read. They decide only where the smaller ones agree.
         let alike = self.proved(64) && self.proved(USUAL) || [64, USUAL, 256].iter().all(|n| self.violated(*n));
@@ -127,6 +135,9 @@ impl Sizes<'_> {
         let right: Vec<u32> = large().filter(|n| self.proved(*n)).collect();
         let other: Vec<u32> = large().filter(|n| !right.contains(n)).collect();
         if right.is_empty() && self.violated(32) {
+            if !self.is_row() {
+                return None;
+            }
             let others: Vec<u32> = SIZES.into_iter().filter(|n| *n != USUAL).collect();
             let others = listed(&others, "and");
             let what = format!(
@@ -143,13 +154,20 @@ impl Sizes<'_> {
         Some((USUAL, format!("a block has {right} threads, as the text does not say (`--block`){more}")))
     }
 
-    /// The size that is proved although half of it is not.
+    /// The size that is proved although half of it is not, where a block can have half of it.
     fn needed(&mut self) -> Option<u32> {
+        let request = self.request;
+        let half = |n: u32| block_of(request, n / 2).is_some();
         match self.outcome(USUAL)? {
-            Outcome::Proved => (!self.proved(64)).then_some(USUAL),
+            Outcome::Proved => (half(USUAL) && !self.proved(64)).then_some(USUAL),
             Outcome::Bounded { .. } | Outcome::GaveUp { .. } if self.proved(256) => Some(256),
-            _ => (self.proved(64) && !self.proved(32)).then_some(64),
+            _ => (half(64) && self.proved(64) && !self.proved(32)).then_some(64),
         }
+    }
+
+    /// Whether threads have one coordinate.
+    fn is_row(&self) -> bool {
+        block_of(self.request, USUAL) == Some([USUAL, 1, 1])
     }
 
     /// Whether all sizes, one warp included, have a fault of one rule at the same lines. A hang is none: it follows from a

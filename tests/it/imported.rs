@@ -401,3 +401,48 @@ fn the_size_of_a_block_is_the_one_that_is_proved() {
         assert!(words.contains("blocks of 32, 64, 256, 512 and 1024 have a fault at the same lines"), "{words}");
     }
 }
+
+/// Each row of threads copies a row of data, and all threads read four rows.
+const ROWS: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_param_0)
+{
+	.reg .b32 %r<12>;
+	.reg .b64 %rd<2>;
+	.shared .align 16 .b8 data[2048];
+	ld.param.u64 %rd1, [k_param_0];
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r2, %tid.y;
+	shl.b32 %r3, %r2, 5;
+	add.s32 %r4, %r3, %r1;
+	mov.b32 %r5, data;
+	shl.b32 %r6, %r4, 4;
+	add.s32 %r7, %r5, %r6;
+	cp.async.cg.shared.global [%r7], [%rd1], 16;
+	cp.async.commit_group;
+	cp.async.wait_group 0;
+	bar.sync 0;
+	shl.b32 %r8, %r1, 4;
+	add.s32 %r9, %r5, %r8;
+	ld.shared.b32 %r10, [%r9];
+	ld.shared.b32 %r10, [%r9+512];
+	ld.shared.b32 %r10, [%r9+1024];
+	ld.shared.b32 %r10, [%r9+1536];
+	ret;
+}
+";
+
+/// The number of a thread in its block says how long a row is. Fewer rows leave bytes unwritten.
+#[test]
+fn the_shape_of_a_block_follows_from_the_numbers_of_its_threads() {
+    let dir = TempDir::new();
+    let said = warpline(&["verify", &dir.write("k.ptx", ROWS)]);
+    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    assert!(said.out.contains("a block has 128 threads (32x4), as the text does not say"), "{}", said.out);
+    // A fault with every size may be one of a wrong shape.
+    let said = warpline(&["verify", &dir.write("f.ptx", ROWS.replace("	bar.sync 0;\n", ""))]);
+    assert_eq!(said.status, Status::BadInput, "{}", said.out);
+    assert!(said.err.contains("how many threads"), "{}", said.err);
+}

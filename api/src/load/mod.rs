@@ -9,6 +9,7 @@
 //! A request names a built-in scenario, a scenario file, a kernel file or a compiled kernel. Its machine and settings
 //! override those of the scenario.
 
+mod block;
 mod entries;
 mod launch;
 mod library;
@@ -35,6 +36,7 @@ use crate::request::{Clock, Request, Setting};
 use crate::schedule::{self, ScheduleFile};
 use library::{Library, Place, Values};
 
+pub(crate) use block::{block_of, leaves_block_open};
 pub use entries::readable_name;
 pub use launch::{collected, parameter_types, parse_argument, parse_grid};
 pub(crate) use lowered::Lowered;
@@ -44,8 +46,8 @@ pub use names::{
 };
 pub(crate) use names::{evaluate, is_scenario, kernel_of};
 pub use nearest::hint;
+pub(crate) use ptx::kernels_of;
 pub use ptx::{CompiledKernel, Imported, is_ptx, kernel_text, lifted};
-pub(crate) use ptx::{kernels_of, leaves_block_open};
 pub use second::{Second, beside_name, load_second, short_name};
 pub(crate) use second::{load_at_point, load_beside};
 pub use subject::{Expectation, Subject, finding_label, finding_message, waiting_message};

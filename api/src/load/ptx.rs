@@ -162,12 +162,6 @@ pub fn lifted(request: &Request) -> Result<CompiledKernel, Error> {
     Ok(CompiledKernel { lifted, sources, target: module.target, launch, params, declared_shared, untimed, assembled })
 }
 
-/// Whether a request names a compiled kernel, and neither its text nor its launch says how many threads a block has.
-pub(crate) fn leaves_block_open(request: &Request) -> bool {
-    let open = |_: &Module, entry: &Entry, launch: &Launch| launch.block.is_none() && lift::leaves_block_open(entry);
-    super::is_ptx(&request.scenario) && of_text(request, open).unwrap_or(false)
-}
-
 /// What follows from the text and the launch of a request, before the kernel is lifted. `None` where they cannot be read.
 pub(super) fn of_text<T>(request: &Request, what: impl FnOnce(&Module, &Entry, &Launch) -> T) -> Option<T> {
     let (file, entry) = named(request);

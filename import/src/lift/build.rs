@@ -29,7 +29,7 @@ use super::memory::sizes::{Sizes, loads, stores};
 use super::memory::{anywhere, expected, selected, unfilled, wait_scopes};
 use super::merge::effects_of::{barrier_of, terms_of};
 use super::merge::unread::without_unread;
-use super::merge::{Merged, Set, each_op, one_form, repeated, roles};
+use super::merge::{Merged, Set, each_op, nested, one_form, repeated, roles};
 use super::tree::Effect;
 use super::walk::shared::Shared;
 use super::ways::{Compared, Way, lift_case};
@@ -179,6 +179,7 @@ pub(super) fn program_of(
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
     let tree = if launch.timed { tree } else { positive::by_counts(&mut s, &names, tree, &stands_for) };
     let tree = if launch.timed { tree } else { one_form::conditions(&mut s, tree) };
+    let tree = if launch.timed { tree } else { nested::joined(&mut s, &names, tree) };
     let (tree, by_launch) = always(tree, way.accesses, &mut |c| {
         let mut varied = true;
         names.leaves(&mut s.arena, c, &mut |t| varied &= names.is_varied(t));

@@ -36,7 +36,7 @@ mod ways;
 
 use warpline_sim::ir::{ParamId, Program};
 
-pub use facts::threads::leaves_block_open;
+pub use facts::threads::{block_of, leaves_block_open};
 pub use launch::capped::Capped;
 pub use launch::clusters::lift;
 pub use launch::one_launch::{OneLaunch, in_launches};

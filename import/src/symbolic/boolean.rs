@@ -450,7 +450,9 @@ impl Arena {
             // What is at least 0 and not 0 is at least 1.
             Node::Op(Op::Eq, args) => {
                 let (k, parts) = self.parts(args[0]);
-                match self.bounded(args[0], facts) {
+                let (low, high) = self.bounded(args[0], facts);
+                let natural = matches!(*parts, [(x, 1)] if k == 0 && self.shifted(x).is_some());
+                match (if natural { low.max(0) } else { low }, high) {
                     (0, _) => facts.bound(&parts, 1 - k, FAR),
                     (_, 0) => facts.bound(&parts, -FAR, -1 - k),
                     _ => {}

@@ -54,6 +54,15 @@ impl Arena {
                 let x = self.under(args[0], facts);
                 if x == args[0] { t } else { self.ge(x) }
             }
+            // What facts say of one of two conditions leaves the other one.
+            Node::Op(op @ (Op::Both | Op::Either), args) => {
+                let mut of = |x: Term| {
+                    let x = self.comparison_under(x, facts);
+                    self.decide(x, facts).map_or(x, |holds| self.int(i64::from(holds)))
+                };
+                let args = [of(args[0]), of(args[1])];
+                self.op(op, &args)
+            }
             _ => t,
         }
     }

@@ -25,6 +25,7 @@ mod in_flight;
 mod iterations;
 mod kernels;
 mod known;
+mod lists;
 mod memory;
 mod mutants;
 mod mutation;

@@ -10,6 +10,8 @@ use super::slice::{acts, only_global, writes};
 /// A number `k + x tid.x + y tid.y + z tid.z + w (tid.x / 32)`: `k`, then the factors.
 type Form = [i64; 5];
 
+/// The largest number of threads of a block.
+const MOST_THREADS: u32 = 1024;
 /// Threads of a warpgroup.
 const WARPGROUP: i64 = 128;
 
@@ -52,9 +54,16 @@ fn only_compared(entry: &Entry, i: &Inst, depth: u32) -> bool {
     }
 }
 
-/// Whether neither a text nor its instructions say how many threads a block has, and threads have one coordinate.
+/// Whether neither a text nor its instructions say how many threads a block has, and the number of threads would say which
+/// shape it has.
 pub fn leaves_block_open(entry: &Entry) -> bool {
-    entry.block.is_none() && block(entry).is_none() && !["%tid.y", "%tid.z"].iter().any(|n| reads(entry, n))
+    entry.block.is_none() && block(entry).is_none() && block_of(entry, MOST_THREADS).is_some()
+}
+
+/// The block with this number of threads: a row, or the shape that follows from how the text numbers its threads.
+pub fn block_of(entry: &Entry, threads: u32) -> Option<[u32; 3]> {
+    let row = !["%tid.y", "%tid.z"].iter().any(|n| reads(entry, n));
+    if row { Some([threads, 1, 1]) } else { numbered(entry, threads) }
 }
 
 /// The block whose rows are warps, of as many threads as the text allows. A text that tells threads apart by two

@@ -6,7 +6,9 @@
 //! flight (`reset.rs`). Accesses on both sides of this barrier are ordered, so a race is between two such barriers that
 //! follow each other. What is between them is the end of one iteration and the beginning of another, whichever these are. So
 //! the program has the barrier and the end of one iteration, which may be left out, and then a whole one. Both are whole
-//! where a fence can be missing between accesses that barriers order, and where it matters which iteration is the first.
+//! where a fence can be missing between accesses that barriers order, and where it matters which iteration is the first. Where
+//! an iteration begins with the barrier, the end of one is a whole one. The program then has one iteration and the barrier
+//! of the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -368,7 +370,6 @@ impl Cuts<'_, '_> {
                 _ => return Err(self.error(&n)),
             };
         };
-        let (at, warps) = (n.at, n.warps);
         // Iterations of one loop that follow each other; of loops in loops nothing is known but that none is negative.
         let (zero, one) = (self.s.arena.int(0), self.s.arena.int(1));
         let numbers = |s: &mut Self| {
@@ -389,18 +390,44 @@ impl Cuts<'_, '_> {
             || self.resets.need_fences(&self.s.arena, &halves)
             || self.resets.starts_beside(std::slice::from_ref(&n))
             || conditions(&body).into_iter().any(|t| reads_number(self.s, t, &counters));
+        // An iteration that begins with its barrier, and the barrier of the next one.
+        if !whole
+            && !acts(&halves.head)
+            && let Some(barrier @ Merged { kind: MergedKind::Op(_), .. }) = halves.tail.first()
+        {
+            let barrier = vec![barrier.clone()];
+            let (head, tail) = self.iteration(&n, &set, these, &halves, values)?;
+            let barrier = self.may_follow(&n, barrier);
+            return Ok(self.of_iterations((n, set), once, [head, tail, barrier].concat(), values));
+        }
         let (head, tail) = self.iteration(&n, &set, these, &halves, values)?;
         let before = if whole { [head, tail].concat() } else { tail };
         let (last, rest) = self.iteration(&n, &set, next, &halves, values)?;
-        let mut copies = before;
         // Whatever is before the loop meets a whole iteration, also where the end of another one would stand between.
-        if !whole && ops_of(std::slice::from_ref(&n)) < self.ops {
-            let again = self.data();
-            let again = self.s.arena.ge(again);
-            copies = vec![Merged { at, part: 209, warps, kind: MergedKind::If(again, copies, Vec::new()) }];
-        }
+        let mut copies = if whole { before } else { self.may_follow(&n, before) };
         copies.extend(last);
         copies.extend(rest);
+        Ok(self.of_iterations((n, set), once, copies, values))
+    }
+
+    /// A part of an iteration that may be left out, where the kernel does something beside the loop.
+    fn may_follow(&mut self, n: &Merged, part: Vec<Merged>) -> Vec<Merged> {
+        if ops_of(std::slice::from_ref(n)) >= self.ops {
+            return part;
+        }
+        let again = self.data();
+        let again = self.s.arena.ge(again);
+        vec![Merged { at: n.at, part: 209, warps: n.warps, kind: MergedKind::If(again, part, Vec::new()) }]
+    }
+
+    /// The iterations that stand for a loop, or none where it can make none.
+    fn of_iterations(
+        &mut self,
+        (n, set): (Merged, BTreeSet<u32>),
+        once: bool,
+        copies: Vec<Merged>,
+        values: &mut Values,
+    ) -> Vec<Merged> {
         let line = self.s.entry.code[n.at].line;
         self.first.get_or_insert(line);
         self.s.assume(
@@ -412,17 +439,17 @@ impl Cuts<'_, '_> {
         } else {
             let any = self.data();
             let any = self.s.arena.ge(any);
-            vec![Merged { at, part: 210, warps, kind: MergedKind::If(any, copies, Vec::new()) }]
+            vec![Merged { at: n.at, part: 210, warps: n.warps, kind: MergedKind::If(any, copies, Vec::new()) }]
         };
         // The values of variables are unknown after the loop.
         for v in set {
             let t = self.data();
             values.vars.insert(v, t);
             if values.nested && self.reads_of(std::slice::from_ref(&n), v) < self.read.get(&v).copied().unwrap_or(0) {
-                out.push(Merged { at, part: 211, warps, kind: MergedKind::Set(v, t) });
+                out.push(Merged { at: n.at, part: 211, warps: n.warps, kind: MergedKind::Set(v, t) });
             }
         }
-        Ok(out)
+        out
     }
 
     /// An iteration of a loop with values of its own: what comes before its barrier, and the barrier and what is behind it.

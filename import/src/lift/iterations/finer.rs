@@ -31,7 +31,8 @@ pub(crate) fn quotients_of_one(
     stands_for: &mut FxHashMap<Term, Term>,
 ) -> Vec<Merged> {
     let mut with = FxHashMap::default();
-    for t in bases(s, &tree) {
+    let bases = bases(s, &tree);
+    for t in bases.iter().copied() {
         let Node::Op(Op::Div, args) = s.arena.node(t).clone() else { continue };
         let Some(by) = s.arena.constant(args[1]).filter(|by| *by > 1) else { continue };
         let mut found = Vec::new();
@@ -39,7 +40,10 @@ pub(crate) fn quotients_of_one(
         let found: BTreeSet<(Term, i64)> = found.into_iter().collect();
         let Some((finest, least)) = found.iter().copied().min_by_key(|(_, d)| *d) else { continue };
         let several = least < by && by / least <= LARGEST as i64 && found.iter().all(|(_, d)| d % least == 0);
-        if !several || with.contains_key(&t) || !is_compared(&s.arena, &tree, finest) {
+        // A loop behind the one over quotients goes over what is left.
+        let is_left = |x: &Term| matches!(s.arena.node(*x), Node::Op(Op::Rem, of) if of[0] == finest);
+        let read = |s: &Shared<'_>| bases.iter().any(is_left) || is_compared(&s.arena, &tree, finest);
+        if !several || with.contains_key(&t) || !read(s) {
             continue;
         }
         s.assume(s.entry.line, "sizes that set trip counts are not negative");

@@ -5,11 +5,12 @@
 //! | `mod` | the merged tree, and the merge of warps and CTAs |
 //! | `effects_of` | applies a function to each term of an effect |
 //! | `sides`, `outcomes` | branches whose sides do the same; a tree under the outcomes of some conditions |
-//! | `one_form` | one form for each condition |
+//! | `one_form`, `nested` | one form for each condition; branches directly inside of a branch |
 //! | `repeated`, `unread` | leaves out repeated accesses, and variables that nothing reads |
 //! | `roles` | names of warps that take different parts |
 
 pub(crate) mod effects_of;
+pub(crate) mod nested;
 pub(crate) mod one_form;
 pub(crate) mod outcomes;
 pub(crate) mod repeated;
