@@ -1,5 +1,7 @@
 //! Bounds of terms.
 
+use warpline_sim::ir::gcd;
+
 use super::{Arena, Atom, Node, Op, Place, Term};
 
 /// Stands for a missing bound.
@@ -171,6 +173,12 @@ impl Arena {
             Node::Op(Op::If, args) => self.low_zeros(args[1]).min(self.low_zeros(args[2])),
             _ => 0,
         }
+    }
+
+    /// A number that divides a term in all launches; 0 for the term 0.
+    pub fn step(&self, t: Term) -> i64 {
+        let (k, parts) = self.parts(t);
+        parts.iter().fold(k, |g, (x, c)| gcd(g, c.abs() << self.low_zeros(*x).min(20)))
     }
 
     /// The number of low bits that are zero in a sum with a part `-(y % 2^s)`. The other parts differ from `y` by a

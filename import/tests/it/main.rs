@@ -30,6 +30,7 @@ mod memory;
 mod mutants;
 mod mutation;
 mod one_form;
+mod own_steps;
 mod pipelines;
 mod polls;
 mod producers;

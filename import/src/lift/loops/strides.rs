@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use warpline_sim::ir::gcd;
+
 use crate::flow::{BlockId, Flow};
 use crate::lift::facts::idle::{is_elsewhere, is_passive, only_exit};
 use crate::lift::facts::pointers::Pointers;
@@ -16,7 +18,7 @@ use crate::lift::walk::Walk;
 use crate::lift::walk::values::bytes_of;
 use crate::lift::walk::words;
 use crate::ptx::{Arg, Error, Inst, Reg};
-use crate::symbolic::Atom;
+use crate::symbolic::{Atom, Node as TermNode};
 
 /// The first of the numbers of counters that stand for how often an instruction was executed.
 const EXECUTED: u32 = 1 << 30;
@@ -26,13 +28,24 @@ const LONGEST: usize = 8;
 
 /// The loops that only compute and access memory: their first blocks, and the blocks where their lanes meet.
 pub(crate) fn loops(code: &[Inst], flow: &Flow, pointers: &Pointers) -> BTreeMap<BlockId, BlockId> {
-    let fine = |i: &Inst| is_passive(i) || i.op == "nanosleep" || is_elsewhere(i, pointers) || accesses(i);
+    let fine = |i: &Inst| is_passive(i) || i.op == "nanosleep" || is_elsewhere(i, pointers) || accesses(i) || exchanges(i);
     let found = flow.loops.iter().enumerate().filter_map(|(n, l)| {
         let mut blocks = flow.blocks.iter().zip(&l.body).filter(|(_, inside)| **inside).map(|(b, _)| b);
         let to = only_exit(code, flow, n)?;
         blocks.all(|b| code[b.first..b.end].iter().all(fine)).then_some((l.header, to))
     });
     found.collect()
+}
+
+/// Whether an instruction copies a register, with at least 32 bits.
+fn is_copy(i: &Inst) -> bool {
+    let wide = |m: &String| matches!(m.as_str(), "s32" | "u32" | "b32" | "s64" | "u64" | "b64");
+    matches!(i.op.as_str(), "mov" | "cvt") && i.args.len() == 2 && i.mods.iter().all(wide)
+}
+
+/// Whether lanes of a warp exchange values by an instruction, and do nothing else.
+fn exchanges(i: &Inst) -> bool {
+    matches!(i.op.as_str(), "shfl" | "redux" | "vote" | "match")
 }
 
 /// Whether an instruction may be a plain or an atomic access of each lane to shared memory.
@@ -71,14 +84,50 @@ impl Walk<'_, '_> {
         if self.dry == 0 {
             self.all_accesses(&blocks, &why)?;
         }
+        let changes = self.changes(&blocks);
         for r in self.changed(l) {
-            self.regs[r as usize] = Some(self.opaque_lanes(why.clone()));
+            let steps = changes.get(&r).and_then(|c| self.steps_of(c));
+            let first = self.regs[r as usize].clone().filter(|_| self.dry == 0);
+            let left = self.opaque_lanes(why.clone());
+            self.regs[r as usize] = Some(match (first, steps) {
+                (Some(first), Some(steps)) => self.advanced(first, &left, steps),
+                _ => left,
+            });
         }
         self.s.assume(line, "a loop whose lanes make their own numbers of iterations ends");
         self.assume_no_trap(l);
         self.apart |= self.touched(l);
         self.wrote |= self.stored(l);
         Ok(())
+    }
+
+    /// The common divisor of the numbers that a loop adds to a register, if it does nothing else to it and adds no negative
+    /// number.
+    fn steps_of(&self, c: &Changes) -> Option<i64> {
+        let added = |(at, operands): &(usize, Vec<Arg>)| {
+            let numbers = operands.iter().map(|a| if let Arg::Int(v) = a { Some(*v) } else { None });
+            let sum = numbers.sum::<Option<i64>>()?;
+            (sum > 0 && self.inst(*at).op == "add").then_some(sum)
+        };
+        let steps = c.added.iter().map(added).collect::<Option<Vec<i64>>>()?;
+        (c.others.is_empty() && !steps.is_empty()).then(|| steps.into_iter().fold(0, gcd))
+    }
+
+    /// A value and a multiple of a number, which is not known and not negative in any lane.
+    pub(crate) fn advanced(&mut self, first: Val, times: &Val, step: i64) -> Val {
+        for lane in 0..32 {
+            if let TermNode::Atom(Atom::Opaque(n)) = *self.s.arena.node(times.at(lane)) {
+                self.s.arena.bound_opaque(n);
+            }
+        }
+        self.each(
+            &[first, times.clone()],
+            |a, x| {
+                let all = a.scale(x[1], step);
+                Some(a.add(x[0], all))
+            },
+            "a sum",
+        )
     }
 
     /// Adds the accesses of a loop's blocks.
@@ -212,7 +261,8 @@ impl Walk<'_, '_> {
         let (mut now, mut place, mut operands) = (at, block, Vec::new());
         for _ in 0..LONGEST {
             let i = self.inst(now);
-            if i.guard.is_some() || !matches!(i.op.as_str(), "add" | "sub") || i.op == "sub" && now != at {
+            let copies = is_copy(i);
+            if i.guard.is_some() || !copies && !matches!(i.op.as_str(), "add" | "sub") || i.op == "sub" && now != at {
                 return None;
             }
             if now != at && self.inst(at).op == "sub" || i.mods.iter().any(|m| m.starts_with('f') || m == "cc") {
@@ -220,13 +270,14 @@ impl Walk<'_, '_> {
             }
             let fixed = |a: &Arg| matches!(a, Arg::Int(_)) || matches!(a, Arg::Reg(x) if !all.contains_key(x));
             let (from, by) = match (i.arg(1), i.arg(2)) {
-                (Arg::Reg(x), by) if fixed(by) => (*x, by),
-                (by, Arg::Reg(x)) if fixed(by) && i.op == "add" => (*x, by),
+                (Arg::Reg(x), _) if copies => (*x, None),
+                (Arg::Reg(x), by) if fixed(by) => (*x, Some(by)),
+                (by, Arg::Reg(x)) if fixed(by) && i.op == "add" => (*x, Some(by)),
                 _ => return None,
             };
-            operands.push(by.clone());
+            operands.extend(by.cloned());
             if from == r {
-                return Some(operands);
+                return (!operands.is_empty()).then_some(operands);
             }
             // The only instruction that writes the operand, and control comes over it to this one.
             let [(one, b)] = all.get(&from)?.as_slice() else { return None };

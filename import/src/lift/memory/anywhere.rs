@@ -15,13 +15,16 @@ use crate::ptx::{Error, Inst};
 use crate::symbolic::{Atom, Facts, Node as TermNode, Term};
 
 use super::chosen::by_condition;
+use super::intervals::{Interval, united};
 use super::pieces::EQUAL_SLOTS;
 use super::places::{MOST_SPLITS, told_apart};
 
 /// Bytes of shared memory that a CTA can have.
 pub(crate) const SHARED: i64 = 227 * 1024;
 /// The largest number of runs of bytes of one lane.
-const MOST_RUNS: i64 = 512;
+const MOST_RUNS: i64 = 2048;
+/// The largest number of runs of an access of a warp that stay apart where they follow each other.
+const MOST_APART: usize = 4096;
 /// The largest number of runs of an access of a warp at known places, and the longest of them.
 const MOST_KNOWN: usize = 64;
 const LONGEST: u32 = 128;
@@ -46,7 +49,7 @@ pub(crate) enum Unknown {
 impl Walk<'_, '_> {
     /// The bytes that lanes access. Says whether they are more than those that the lanes touch.
     pub(crate) fn placed(&mut self, i: &Inst, v: &Val, bytes: u32, lanes: usize) -> Option<(Vec<Run>, bool)> {
-        let (mut runs, mut any) = (Vec::new(), false);
+        let (mut runs, mut all) = (Vec::new(), None);
         let executing = self.lanes;
         for lane in (0..lanes).filter(|l| executing >> l & 1 == 1) {
             let t = v.at(lane);
@@ -58,9 +61,14 @@ impl Walk<'_, '_> {
                 return None;
             }
             let bounds = self.bounds(t, lane);
-            runs.extend(self.s.anywhere(i.line, t, bytes, bounds)?);
-            any = true;
+            all.get_or_insert_with(Vec::new).extend(self.s.anywhere(i.line, t, bytes, bounds)?);
         }
+        let any = all.is_some();
+        let mut all = all.unwrap_or_default();
+        if all.len() > MOST_APART {
+            all = united(all);
+        }
+        runs.extend(all.into_iter().map(|of| self.s.run(of)));
         runs.sort_unstable();
         runs.dedup();
         Some((runs, any))
@@ -96,6 +104,11 @@ impl Walk<'_, '_> {
 }
 
 impl Shared<'_> {
+    /// The run of bytes of an interval.
+    fn run(&mut self, (low, end): Interval) -> Run {
+        (self.arena.int(low), (end - low) as u32)
+    }
+
     /// Whether an address needs no bounds, or has bounds.
     fn is_placed(&self, t: Term) -> bool {
         let (low, high) = self.arena.range(t);
@@ -103,7 +116,7 @@ impl Shared<'_> {
     }
 
     /// All bytes that an access to an address may touch, as far as its bounds say.
-    fn anywhere(&mut self, line: u32, t: Term, bytes: u32, bounds: (i64, i64)) -> Option<Vec<Run>> {
+    fn anywhere(&mut self, line: u32, t: Term, bytes: u32, bounds: (i64, i64)) -> Option<Vec<Interval>> {
         let least = remainders::least(&mut self.arena, t);
         let a = &self.arena;
         let (k, parts) = a.parts(t);
@@ -141,9 +154,10 @@ impl Shared<'_> {
         }
         let count = (high - low) / step + 1;
         if step <= i64::from(bytes) || count > MOST_RUNS {
-            return Some(vec![(self.arena.int(low), (high - low) as u32 + bytes)]);
+            return Some(vec![(low, high + i64::from(bytes))]);
         }
-        Some((0..count).map(|n| (self.arena.int(low + n * step), bytes)).collect())
+        let at = |n: i64| (low + n * step, low + n * step + i64::from(bytes));
+        Some((0..count).map(at).collect())
     }
 }
 
@@ -240,7 +254,7 @@ fn keeps(s: &mut Shared<'_>, line: u32, e: &mut Effect, least: i64) -> bool {
         let bounds = s.arena.range(*t);
         match free(s, *t).then(|| s.anywhere(line, *t, *n, bounds)) {
             None => all.push((*t, *n)),
-            Some(Some(list)) => all.extend(list),
+            Some(Some(list)) => all.extend(list.into_iter().map(|of| s.run(of))),
             Some(None) => return true,
         }
     }

@@ -1,9 +1,12 @@
 //! Branches that data decide in each lane.
 
+use warpline_sim::ir::gcd;
+
 use crate::flow::BlockId;
 use crate::lift::memory::anywhere::Unknown;
 use crate::lift::tree::{Effect, Kind, Node, Run, Touch, Val};
 use crate::ptx::{Error, Reg};
+use crate::symbolic::Term;
 
 use super::{Stop, Walk};
 
@@ -90,7 +93,8 @@ impl Walk<'_, '_> {
                     Some(v) => Some(v),
                     None => {
                         let v = self.opaque_lanes(format!("data that decides at line {}", inst.line));
-                        Some(self.unknown_of(r as u32, v))
+                        let v = self.unknown_of(r as u32, v);
+                        Some(self.at_distance(&x, &y, &v).unwrap_or(v))
                     }
                 },
                 (x, y) => x.or(y),
@@ -98,6 +102,26 @@ impl Walk<'_, '_> {
             self.regs.push(v);
         }
         Ok(if join == self.s.flow.exit() { Stop::End } else { Stop::At(join) })
+    }
+
+    /// The values of lanes of which each has one or another, where both differ by multiples of a number: one of them and a
+    /// multiple, which `times` says for each lane.
+    fn at_distance(&mut self, x: &Val, y: &Val, times: &Val) -> Option<Val> {
+        if self.dry > 0 {
+            return None;
+        }
+        let lanes = || (0..32).filter(|l| self.lanes >> l & 1 == 1);
+        let apart: Vec<Term> = lanes().map(|l| (x.at(l), y.at(l))).map(|(x, y)| self.s.arena.sub(y, x)).collect();
+        let step = apart.iter().fold(0, |g, t| gcd(g, self.s.arena.step(*t)));
+        let from = if apart.iter().all(|t| self.s.arena.range(*t).0 >= 0) {
+            x
+        } else if apart.iter().all(|t| self.s.arena.range(*t).1 <= 0) {
+            y
+        } else {
+            return None;
+        };
+        let followed = lanes().all(|l| !self.s.arena.reads_memory(from.at(l)));
+        (step > 1 && followed).then(|| self.advanced(from.clone(), times, step))
     }
 
     /// The values of lanes of which each has one or another, where all are followed and lanes search with them.
