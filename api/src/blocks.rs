@@ -8,12 +8,15 @@
 //! | one is proved although half of it is not | the proof for that size |
 //! | several are proved, and none of 64 threads or more has a fault or cannot be read | the proof for those sizes |
 //! | all have one fault in common | that fault, with 128 threads |
+//! | all have a fault, and so has every other multiple of 32 | the fault with the size that has the fewest but hangs |
+//! | the same, but for one multiple of 32, which is proved | the proof for that size |
 //! | other | the error that asks for `--block`, with the outcome of each size |
 //!
 //! Where the text tells threads apart by two or three coordinates, the shape of a block of each size follows from how the text
 //! numbers its threads (`x + 32 * y`). A fault alone decides nothing then: it may be one of a wrong shape.
 //!
 //! Faults that differ by size are those of wrong sizes: a kernel for 224 threads hangs with 128, and has another fault with 256.
+//! Where there is no right size, one of them is shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -98,10 +101,33 @@ impl Sizes<'_> {
         Some(Trial { given, decided })
     }
 
-    /// Tries all sizes that are left, side by side. Each gets the same share of the steps that are left, so that the
+    /// The multiple of 32 that is proved, if all others have a fault. If all have one, the size with the fewest faults that are
+    /// no hang.
+    fn only_one(&mut self) -> Option<u32> {
+        let all: Vec<u32> = (1..=32).map(|warps| 32 * warps).collect();
+        self.try_each(&all);
+        let right: Vec<u32> = all.iter().copied().filter(|n| !self.violated(*n)).collect();
+        match *right {
+            [] => {}
+            [one] if self.proved(one) => return Some(one),
+            _ => {
+                // The error has the usual sizes.
+                self.tried.retain(|n, _| SIZES.contains(n));
+                return None;
+            }
+        }
+        let faults = |n: &u32| self.faults_of(*n).len();
+        all.iter().filter(|n| faults(n) > 0).min_by_key(|n| (faults(n), **n)).copied()
+    }
+
+    /// Tries all usual sizes that are left, side by side. Each gets the same share of the steps that are left, so that the
     /// outcomes do not depend on threads.
     fn try_all(&mut self) {
-        let open: Vec<u32> = SIZES.into_iter().filter(|n| !self.tried.contains_key(n)).collect();
+        self.try_each(&SIZES);
+    }
+
+    fn try_each(&mut self, sizes: &[u32]) {
+        let open: Vec<u32> = sizes.iter().copied().filter(|n| !self.tried.contains_key(n)).collect();
         let share = self.left / (open.len() as u64).max(1);
         let trials: Vec<_> = open.par_iter().map(|n| self.trial(*n, share)).collect();
         self.tried.extend(open.into_iter().zip(trials));
@@ -138,13 +164,18 @@ impl Sizes<'_> {
             if !self.is_row() {
                 return None;
             }
+            if !self.common_fault() {
+                let what = "threads, as the text does not say (`--block`); with every other multiple of 32 threads, there \
+                            is a fault";
+                return self.only_one().map(|n| (n, format!("a block has {n} {what}")));
+            }
             let others: Vec<u32> = SIZES.into_iter().filter(|n| *n != USUAL).collect();
             let others = listed(&others, "and");
             let what = format!(
                 "a block has {USUAL} threads, as the text does not say (`--block`); blocks of {others} have a fault at \
                  the same lines"
             );
-            return self.common_fault().then_some((USUAL, what));
+            return Some((USUAL, what));
         }
         if other.iter().any(|n| self.outcome(*n).is_none() || self.violated(*n)) {
             return None;
@@ -173,12 +204,15 @@ impl Sizes<'_> {
     /// Whether all sizes, one warp included, have a fault of one rule at the same lines. A hang is none: it follows from a
     /// wrong number of threads.
     fn common_fault(&self) -> bool {
-        let faults = |n: &u32| -> BTreeSet<Fault> {
-            let trial = self.tried.get(n).and_then(Option::as_ref);
-            trial.and_then(|t| t.decided.verdict.violation.as_ref()).map(faults).unwrap_or_default()
-        };
-        let all = SIZES.iter().map(faults).reduce(|all, more| all.intersection(&more).cloned().collect());
+        let all =
+            SIZES.iter().map(|n| self.faults_of(*n)).reduce(|all, more| all.intersection(&more).cloned().collect());
         all.is_some_and(|common| !common.is_empty())
+    }
+
+    /// The faults with a size that are no hang.
+    fn faults_of(&self, threads: u32) -> BTreeSet<Fault> {
+        let trial = self.tried.get(&threads).and_then(Option::as_ref);
+        trial.and_then(|t| t.decided.verdict.violation.as_ref()).map(faults).unwrap_or_default()
     }
 
     /// The error with the outcome of each size that was tried.
