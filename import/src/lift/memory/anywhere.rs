@@ -64,11 +64,7 @@ impl Walk<'_, '_> {
             all.get_or_insert_with(Vec::new).extend(self.s.anywhere(i.line, t, bytes, bounds)?);
         }
         let any = all.is_some();
-        let mut all = all.unwrap_or_default();
-        if all.len() > MOST_APART {
-            all = united(all);
-        }
-        runs.extend(all.into_iter().map(|of| self.s.run(of)));
+        runs.extend(self.s.runs(all.unwrap_or_default()));
         runs.sort_unstable();
         runs.dedup();
         Some((runs, any))
@@ -104,9 +100,10 @@ impl Walk<'_, '_> {
 }
 
 impl Shared<'_> {
-    /// The run of bytes of an interval.
-    fn run(&mut self, (low, end): Interval) -> Run {
-        (self.arena.int(low), (end - low) as u32)
+    /// The runs of bytes of intervals. Of many, those that follow each other are one.
+    fn runs(&mut self, all: Vec<Interval>) -> Vec<Run> {
+        let all = if all.len() > MOST_APART { united(all) } else { all };
+        all.into_iter().map(|(low, end)| (self.arena.int(low), (end - low) as u32)).collect()
     }
 
     /// Whether an address needs no bounds, or has bounds.
@@ -249,15 +246,16 @@ fn keeps(s: &mut Shared<'_>, line: u32, e: &mut Effect, least: i64) -> bool {
     if !runs.iter().any(|(t, _)| free(s, *t)) {
         return true;
     }
-    let mut all = Vec::new();
+    let (mut all, mut any) = (Vec::new(), Vec::new());
     for (t, n) in runs.iter() {
         let bounds = s.arena.range(*t);
         match free(s, *t).then(|| s.anywhere(line, *t, *n, bounds)) {
             None => all.push((*t, *n)),
-            Some(Some(list)) => all.extend(list.into_iter().map(|of| s.run(of))),
+            Some(Some(list)) => any.extend(list),
             Some(None) => return true,
         }
     }
+    all.extend(s.runs(any));
     s.unknown_at.get_or_insert(line);
     if s.unknown != Unknown::Anywhere {
         return false;

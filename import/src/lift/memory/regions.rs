@@ -283,6 +283,9 @@ fn slots_of(stride: i64, slot: i64) -> (i64, i64) {
 
 /// What the remainders of strides add to an address; `None` if that can be too many numbers.
 fn inside(a: &Arena, t: Term, slot: i64) -> Option<Vec<i64>> {
+    if a.constant(t).is_some() {
+        return Some(vec![0]);
+    }
     let (_, parts) = a.parts(t);
     let mut list = BTreeSet::from([0]);
     for (x, c) in parts.iter().map(|(x, c)| (x, slots_of(*c, slot).1)).filter(|(_, rest)| *rest != 0) {
