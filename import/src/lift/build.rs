@@ -179,7 +179,6 @@ pub(super) fn program_of(
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
     let tree = if launch.timed { tree } else { positive::by_counts(&mut s, &names, tree, &stands_for) };
     let tree = if launch.timed { tree } else { one_form::conditions(&mut s, tree) };
-    let tree = if launch.timed { tree } else { nested::joined(&mut s, &names, tree) };
     let (tree, by_launch) = always(tree, way.accesses, &mut |c| {
         let mut varied = true;
         names.leaves(&mut s.arena, c, &mut |t| varied &= names.is_varied(t));
@@ -196,6 +195,8 @@ pub(super) fn program_of(
     note_points(&mut s.arena, &tree);
     let (conditions, tree) = cases::unguarded(&mut s, tree);
     let (checks, tree) = asserted::unchecked(tree);
+    let others: Vec<Term> = conditions.iter().map(|(_, t)| *t).collect();
+    let tree = if launch.timed { tree } else { nested::joined(&mut s, &names, tree, (&checks, &others)) };
     let tree = expected::stated(&mut s, tree, n);
     wait_scopes::noted(&mut s, &tree, n);
     let (tree, plan) = anywhere::planned(&mut s, tree, n, launch.timed)?;

@@ -16,10 +16,19 @@ use crate::symbolic::{Arena, Atom, Term};
 
 use super::{Merged, MergedKind, each_term};
 
-/// The tree with one branch for two, where trip counts decide neither condition and nothing else reads them.
-pub(crate) fn joined(s: &mut Shared<'_>, names: &Names, tree: Vec<Merged>) -> Vec<Merged> {
+/// The tree with one branch for two, where trip counts decide neither condition and nothing else reads them: neither other
+/// nodes, nor other terms.
+pub(crate) fn joined(
+    s: &mut Shared<'_>,
+    names: &Names,
+    tree: Vec<Merged>,
+    (nodes, terms): (&[Merged], &[Term]),
+) -> Vec<Merged> {
     let mut read: FxHashMap<Term, usize> = FxHashMap::default();
-    each_term(&tree, &mut |t| *read.entry(t).or_default() += 1);
+    let mut reads = |t: Term| *read.entry(t).or_default() += 1;
+    each_term(&tree, &mut reads);
+    each_term(nodes, &mut reads);
+    terms.iter().for_each(|t| reads(*t));
     in_list(&mut s.arena, names, &read, tree)
 }
 
