@@ -144,10 +144,7 @@ impl Sizes<'_> {
     /// The size whose verdict is shown, and the sizes for which the verdict holds, in words.
     fn decision(&mut self) -> Option<(u32, String)> {
         if let Some(threads) = self.needed() {
-            let shape = match block_of(self.request, threads) {
-                Some([x, y, z]) if y * z > 1 => format!(" ({x}x{y}x{z})").replace("x1)", ")"),
-                _ => String::new(),
-            };
+            let shape = self.shape(threads);
             let what = format!("a block has {threads} threads{shape}, as the text does not say (`--block`)");
             return Some((threads, what));
         }
@@ -182,7 +179,16 @@ impl Sizes<'_> {
         }
         let more = if other.is_empty() { String::new() } else { format!("; {} are not proved", listed(&other, "and")) };
         let right = listed(&right, "or");
-        Some((USUAL, format!("a block has {right} threads, as the text does not say (`--block`){more}")))
+        let shape = self.shape(USUAL).replace('(', "(such as ");
+        Some((USUAL, format!("a block has {right} threads{shape}, as the text does not say (`--block`){more}")))
+    }
+
+    /// The shape of a block of several dimensions, in words.
+    fn shape(&self, threads: u32) -> String {
+        match block_of(self.request, threads) {
+            Some([x, y, z]) if y * z > 1 => format!(" ({x}x{y}x{z})").replace("x1)", ")"),
+            _ => String::new(),
+        }
     }
 
     /// The size that is proved although half of it is not, where a block can have half of it.
