@@ -60,7 +60,7 @@ pub struct Free {
 }
 
 /// The largest number of free conditions of a kernel: every combination of their outcomes is checked.
-const MOST_FREE: usize = 8;
+const MOST_FREE: usize = 11;
 
 /// A kernel as a program.
 #[derive(Clone, Debug)]

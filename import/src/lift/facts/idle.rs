@@ -79,9 +79,10 @@ pub(crate) fn is_elsewhere(i: &Inst, pointers: &Pointers) -> bool {
     only_global(i) || pointers.elsewhere(i)
 }
 
-/// Whether an instruction accesses memory outside of shared memory, and orders nothing.
+/// Whether an instruction acts on memory outside of shared memory, and orders nothing in its CTA. `griddepcontrol` orders
+/// accesses of global memory with those of another grid.
 fn is_far(i: &Inst, pointers: &Pointers) -> bool {
-    is_elsewhere(i, pointers) && !orders(i)
+    i.op == "griddepcontrol" || is_elsewhere(i, pointers) && !orders(i)
 }
 
 /// Whether an access to memory has an order with others. A relaxed store has none, and is followed by nobody.
