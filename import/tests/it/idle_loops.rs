@@ -43,6 +43,16 @@ fn lanes_wait_for_words_of_their_own() {
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
 
+/// A wait for another grid orders no threads of a CTA, so it does not matter which lanes make it.
+#[test]
+fn data_decide_on_a_wait_for_another_grid() {
+    let inside =
+        "\tld.global.u32 %r11, [%rd3];\n\tsetp.ne.s32 %p4, %r11, 0;\n\t@%p4 bra $G;\n\tgriddepcontrol.wait;\n$G:\n";
+    assert_eq!(cleared(inside, "\tbar.sync 0;\n"), "proved\t");
+    let faulty = cleared(inside, "");
+    assert!(faulty.starts_with("violated"), "{faulty}");
+}
+
 #[test]
 fn a_loop_with_an_operation_is_not_passed_over() {
     let found = cleared("\tbar.sync 0;\n", "\tbar.sync 0;\n");
