@@ -13,7 +13,7 @@ use super::facts::global_words::waited_for;
 use super::facts::map_fences;
 use super::facts::pointers::Pointers;
 use super::iterations::counters::count_waits;
-use super::iterations::{behind, by_iteration, data, finer, nests, positive, skipped, thresholds, uniform};
+use super::iterations::{behind, by_iteration, data, finer, nests, paced, positive, skipped, thresholds, uniform};
 use super::launch::cases::{MOST, Outcome, Wanted};
 use super::launch::exprs::Names;
 use super::launch::symbols::trip_symbols;
@@ -176,6 +176,7 @@ pub(super) fn program_of(
     let tree = if launch.timed { tree } else { asserted::checked(&mut s, tree, everyone) };
     let tree = if launch.timed { tree } else { cases::guarded(&mut s, tree, everyone) };
     let tree = if launch.timed { tree } else { behind::counted(&mut s, tree) };
+    let tree = if launch.timed { tree } else { paced::counted(&mut s, tree, &mut stands_for) };
     let tree = trip_symbols(&mut s, &mut names, tree, &mut stands_for);
     let tree = if launch.timed { tree } else { positive::by_counts(&mut s, &names, tree, &stands_for) };
     let tree = if launch.timed { tree } else { one_form::conditions(&mut s, tree) };

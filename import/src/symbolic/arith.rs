@@ -6,8 +6,8 @@ use warpline_sim::ir::gcd;
 
 use super::{Arena, Atom, Node, Op, Term};
 
-/// A smallest value that is no bound.
-const UNBOUNDED: i64 = -(1 << 61);
+/// Smaller values are no bound of a number of 32 bits.
+const UNBOUNDED: i64 = -(1 << 31);
 
 impl Arena {
     /// The sum.
@@ -257,7 +257,7 @@ impl Arena {
         let x = args[0];
         let low = self.range(x).0;
         // While a loop is solved, the sign of what it carries is not known.
-        let any = low <= UNBOUNDED && !self.mentions(x, |a| matches!(a, Atom::Carried(..)));
+        let any = low < UNBOUNDED && !self.mentions(x, |a| matches!(a, Atom::Carried(..)));
         // A shift says that the number has no sign.
         let any = any || self.shifted(x).is_some();
         if k != 0 || !(c as u64).is_power_of_two() || !matches!(bits, 32 | 64) || !(low >= 0 || any) {

@@ -353,6 +353,9 @@ impl Arena {
             if let Some((x, y)) = facts.bounds.get([(*t, 1)].as_slice()) {
                 (a, b) = (a.max(*x), b.min(*y));
             }
+            if let Some((x, y)) = self.quotient_bounds(*t, facts) {
+                (a, b) = (a.max(x), b.min(y));
+            }
             let (x, y) = (a as i128 * *c as i128, b as i128 * *c as i128);
             (l, h) = (l + x.min(y), h + x.max(y));
         }

@@ -35,13 +35,31 @@ impl Arena {
             if self.constant(args[1]) != Some(2) {
                 return None;
             }
-            let High { x, m, more } = self.high_of(h, args[0])?;
-            // x - h, less what `half` halves: an even number, so that both halves differ by a whole one.
+            // The high half may be known as a quotient by the same number: `(x + x / 7) / 8` is `x / 7` of every number.
+            let quotient = match self.node(h) {
+                Node::Op(Op::Div, of) if self.constant(of[1]) == Some(2 * c - 1) && c > 1 => Some(of[0]),
+                _ => None,
+            };
+            let High { x, m, more } = match quotient {
+                Some(x) => High { x, m: 0, more: 0 },
+                None => self.high_of(h, args[0])?,
+            };
+            // x - h, less what `half` halves: an even number, so that both halves differ by a whole one. Multiples of `2 c`
+            // were moved out of all quotients.
             let left = self.sub(x, h);
             let left = self.sub(left, args[0]);
-            let differ = self.constant(left)?.checked_sub(more).filter(|d| d % 2 == 0)?;
+            let (differ, moved) = self.parts(left);
+            if moved.iter().any(|(_, by)| by % (2 * c) != 0) {
+                return None;
+            }
+            let moved: Vec<(Term, i64)> = moved.iter().map(|(t, by)| (*t, -by / (2 * c))).collect();
+            let differ = differ.checked_sub(more).filter(|d| d % 2 == 0)?;
             // The sum, less the one that is divided.
             let beside = k.checked_sub(more)?.checked_sub(differ / 2).filter(|d| d % c == 0)?;
+            if quotient.is_some() {
+                let moved = self.sum(beside / c, moved);
+                return Some(self.add(h, moved));
+            }
             let (m, p) = ((1i128 << 32) + i128::from(m), i128::from(c) << 33);
             let d = (p + m / 2) / m;
             let error = m * d - p;
@@ -49,11 +67,13 @@ impl Arena {
             let by = self.int(i64::try_from(d).ok().filter(|_| exact)?);
             self.divides_unsigned |= more != 0 && self.range(x).0 < 0;
             let q = self.div(x, by);
-            Some(self.plus(q, beside / c))
+            let moved = self.sum(beside / c, moved);
+            Some(self.add(q, moved))
         })
     }
 
-    /// The product whose high half a term stands for, where `other + h` is the number but for a constant.
+    /// The product whose high half a term stands for, where `other + h` is the number but for a constant and
+    /// multiples that were moved out of it.
     fn high_of(&mut self, h: Term, other: Term) -> Option<High> {
         match self.node(h).clone() {
             Node::Op(Op::MulHigh, of) if self.constant(of[2]) == Some(32) => {
@@ -65,7 +85,9 @@ impl Arena {
                 let (first, by) = *parts.first()?;
                 let (r, scaled) = self.parts(of[0]);
                 let m = scaled.iter().find(|(t, _)| *t == first)?.1.checked_div(by).filter(|m| *m > 0)?;
-                let plain = self.sum(0, parts.to_vec());
+                let whole = |(t, by): &(Term, i64)| (by % m == 0).then_some((*t, by / m));
+                let plain = scaled.iter().map(whole).collect::<Option<Vec<_>>>()?;
+                let plain = self.sum(0, plain);
                 let product = self.scale(plain, m);
                 // The constant of the product is what is left of it, and some multiple of 2^32 that was moved out.
                 let constant = |more: i64| r.checked_add(more << 32).filter(|r| r % m == 0).map(|r| (more, r / m));
@@ -103,6 +125,16 @@ mod tests {
             let (q, seven) = (by_seven(&mut a, x), a.int(7));
             assert_eq!(q, a.div(x, seven), "{k}");
         }
+        // A multiple that is moved out of a half is no part of it.
+        let (n, seven) = (a.atom(Atom::Param(1, 0)), a.int(7));
+        let steps = a.scale(n, 16);
+        let x = a.add(y, steps);
+        let q = by_seven(&mut a, x);
+        assert_eq!(q, a.div(x, seven));
+        // Of a number that is not negative, the high half is a quotient itself.
+        let x = a.atom(Atom::Counter(0));
+        let (q, seven) = (by_seven(&mut a, x), a.int(7));
+        assert_eq!(q, a.div(x, seven));
         // Another magic number is none of a division.
         let (all, two, four) = (a.int(1 << 32), a.int(2), a.int(4));
         let x = a.plus(y, -1);

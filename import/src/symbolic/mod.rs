@@ -19,6 +19,7 @@ mod range;
 mod reads;
 mod rounded;
 mod settled;
+mod sharpened;
 mod show;
 mod signs;
 mod table;

@@ -84,11 +84,21 @@ impl Arena {
                 }
                 (clip(low), clip(high))
             }
-            Node::Table(_, first, cycle) => {
-                let all = || first.iter().chain(cycle.iter());
+            Node::Table(i, first, cycle) => {
+                let reached = self.reached(*i, first.len() + cycle.len());
+                let all = || first.iter().chain(cycle.iter()).skip(reached.start).take(reached.len());
                 (all().min().copied().unwrap_or(0), all().max().copied().unwrap_or(0))
             }
             Node::Op(op, args) => self.range_of(*op, args),
+        }
+    }
+
+    /// The entries of a sequence of `n` numbers that an index reaches: all but those outside of its bounds.
+    pub fn reached(&self, index: Term, n: usize) -> std::ops::Range<usize> {
+        let (low, high) = self.range(index);
+        match (usize::try_from(low), usize::try_from(high)) {
+            (Ok(low), Ok(high)) if low <= high && high < n => low..high + 1,
+            _ => 0..n,
         }
     }
 

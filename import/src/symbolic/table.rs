@@ -173,6 +173,24 @@ impl Arena {
         }
     }
 
+    /// The values of a sum of sequences of one index: this index, the first values and the cycle.
+    pub fn as_sequence(&self, t: Term) -> Option<(Term, Vec<i64>, Vec<i64>)> {
+        let (_, parts) = self.parts(t);
+        let mut of: Option<(Term, usize, usize)> = None;
+        for (x, _) in parts.iter() {
+            let Node::Table(i, f, c) = self.node(*x) else { return None };
+            of = match of {
+                None => Some((*i, f.len(), c.len())),
+                Some((j, first, cycle)) if j == *i => Some((j, first.max(f.len()), lcm(cycle, c.len()))),
+                Some(_) => return None,
+            };
+        }
+        let (index, first, cycle) = of.filter(|(_, first, cycle)| first + cycle <= LONGEST)?;
+        let mut values: Vec<i64> = (0..first + cycle).map(|n| self.sum_at(t, n)).collect();
+        let cycle = values.split_off(first);
+        Some((index, values, cycle))
+    }
+
     /// The value of a sum of sequences at an index.
     fn sum_at(&self, t: Term, i: usize) -> i64 {
         let (k, parts) = self.parts(t);

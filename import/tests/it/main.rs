@@ -31,6 +31,7 @@ mod mutants;
 mod mutation;
 mod one_form;
 mod own_steps;
+mod paced;
 mod pipelines;
 mod polls;
 mod producers;

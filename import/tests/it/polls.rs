@@ -156,6 +156,17 @@ fn a_condition_beside_a_poll_skips_the_wait() {
     assert_eq!(verdict("", &short(1), ""), "proved\t");
     let faulty = verdict("", &short(3), "");
     assert!(faulty.starts_with("violated"), "{faulty}");
+    // The result is a choice: for few iterations, another condition or the poll.
+    let chosen = |least: u32| {
+        let poll = poll("%r12", "%r21");
+        format!(
+            "\tsetp.lt.s32 %p10, %r10, 2;\n\tsetp.lt.s32 %p11, %r10, {least};\n{poll}\tselp.b32 %r25, 1, 0, %p8;\n\
+             \tselp.b32 %r26, 1, %r25, %p11;\n\tselp.b32 %r27, %r26, %r25, %p10;\n\tsetp.ne.s32 %p8, %r27, 0;\n{WAIT}"
+        )
+    };
+    assert_eq!(verdict("", &chosen(1), ""), "proved\t");
+    let faulty = verdict("", &chosen(2), "");
+    assert!(faulty.starts_with("violated"), "{faulty}");
     // Where the poll succeeds, the warp does what it would not do else.
     let more = short(1)
         .replace("@%p8 bra $L7;", "@!%p8 bra $L6;\n\tmbarrier.arrive.shared::cta.b64 %rd1, [%r12+16];\n\tbra $L7;");

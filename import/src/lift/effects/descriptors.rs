@@ -51,7 +51,7 @@ impl Descriptor {
 impl Walk<'_, '_> {
     /// The fields of a descriptor.
     pub(crate) fn descriptor(&mut self, i: &Inst, d: Term) -> Result<Descriptor, Error> {
-        self.fields(d).ok_or_else(|| {
+        self.fields(d).or_else(|| self.by_value(d)).ok_or_else(|| {
             let shown = self.s.arena.show(d);
             self.s.error(
                 i,
@@ -86,6 +86,29 @@ impl Walk<'_, '_> {
             0 => None,
             _ => Some(self.field(constant >> 16 & (FIELD - 1), &far)?),
         };
+        Some(Descriptor { address, constant, next })
+    }
+
+    /// The fields of a descriptor that is a sequence, from each of its values. The other bits must be the same in all.
+    fn by_value(&mut self, d: Term) -> Option<Descriptor> {
+        let (index, mut all, cycle) = self.s.arena.as_sequence(d)?;
+        let before = all.len();
+        all.extend(cycle);
+        // Entries that the index does not reach have the value of the next one that it reaches.
+        let reached = self.s.arena.reached(index, all.len());
+        let all: Vec<i64> = (0..all.len()).map(|n| all[n.clamp(reached.start, reached.end - 1)]).collect();
+        let constant = *all.first()?;
+        let fields = if constant & ABSOLUTE == 0 { FIELD - 1 } else { (FIELD - 1) * (LEADING + 1) };
+        if all.iter().any(|v| v & !fields != constant & !fields) {
+            return None;
+        }
+        let mut field = |shift: u32| {
+            let mut bytes: Vec<i64> = all.iter().map(|v| (v >> shift & (FIELD - 1)) * 16).collect();
+            let cycle = bytes.split_off(before);
+            self.s.arena.table(index, bytes, cycle)
+        };
+        let address = field(0);
+        let next = (constant & ABSOLUTE != 0).then(|| field(LEADING.trailing_zeros()));
         Some(Descriptor { address, constant, next })
     }
 

@@ -3,11 +3,12 @@
 //! | file | instructions |
 //! |---|---|
 //! | `mod` | dispatch by instruction; fences, `bar`, groups of copies |
-//! | `arrivals`, `states`, `polls`, `peek` | mbarriers: arrivals, waits for a state, polls before a wait |
+//! | `arrivals`, `states`, `polls`, `peek`, `anyway` | mbarriers: arrivals, waits for a state, polls before a wait |
 //! | `copies`, `bulk_rows`, `far`, `atomics` | `cp.async` and bulk copies; accesses to other CTAs; atomic accesses |
 //! | `tensor`, `shapes`, `descriptors` | matrix instructions: tensor memory, shapes, fields of descriptors |
 //! | `mailbox` | words of shared memory that tell waiting warps which code to run |
 
+pub(crate) mod anyway;
 pub(crate) mod arrivals;
 pub(crate) mod atomics;
 pub(crate) mod bulk_rows;

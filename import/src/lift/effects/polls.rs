@@ -174,6 +174,8 @@ impl Walk<'_, '_> {
         let (first, next) = (self.values_of(header, changed, entry.0), self.values_of(header, changed, back.0));
         let mut counted = by_iteration.clone();
         counted.retain(|_, t| !self.opaque(*t));
+        let known = [self.s.arena.sharpened(entry.1), self.s.arena.sharpened(back.1)];
+        let (entry, back) = ((entry.0, &known[0]), (back.0, &known[1]));
         while let Some(s) = todo.pop() {
             self.s.polls.compared.insert((s.flag, s.at, s.when));
             for (is_next, with, (regs, facts)) in [(false, &first, entry), (true, &next, back)] {
@@ -211,7 +213,7 @@ impl Walk<'_, '_> {
     }
 
     /// Values that replace the registers of an iteration.
-    fn values_of(&mut self, header: u32, changed: &[Reg], regs: &[Option<Val>]) -> FxHashMap<Term, Term> {
+    pub(crate) fn values_of(&mut self, header: u32, changed: &[Reg], regs: &[Option<Val>]) -> FxHashMap<Term, Term> {
         let mut with = FxHashMap::default();
         for r in changed {
             let Some(v) = &regs[*r as usize] else { continue };
@@ -324,6 +326,10 @@ impl Walk<'_, '_> {
                     continue;
                 }
                 self.s.arena.learn(cond, holds, &mut known);
+                known = self.s.arena.sharpened(&known);
+                if self.s.arena.excluded(&known) {
+                    continue;
+                }
             }
             self.names(x, (wait, at), when, &known, from)?;
         }
@@ -388,41 +394,6 @@ impl Walk<'_, '_> {
         let d = self.s.arena.sub(a, b);
         let same = self.s.arena.eq(d);
         a == b || self.s.arena.decide(same, facts) == Some(true)
-    }
-
-    /// When a branch skips its wait although no poll succeeded: where one of the conditions beside the polls says so. Comes
-    /// with whether the side that is taken skips the wait. `start` to `middle` are the waits of that side, `middle` to `end`
-    /// those of the other one.
-    pub(crate) fn skipped_anyway(&mut self, cond: Term, [start, middle, end]: [usize; 3]) -> Option<(Term, bool)> {
-        let taken_skips = start == middle;
-        if taken_skips == (middle == end) {
-            return None;
-        }
-        self.beside_polls(cond, taken_skips).map(|t| (t, taken_skips))
-    }
-
-    /// Where a condition is `when` although no poll succeeded.
-    fn beside_polls(&mut self, cond: Term, when: bool) -> Option<Term> {
-        let TermNode::Op(op, args) = self.s.arena.node(cond).clone() else { return None };
-        match op {
-            Op::Not => self.beside_polls(args[0], !when),
-            Op::Either | Op::Both if (op == Op::Either) == when => {
-                let mut anyway = None;
-                for x in args.iter().copied() {
-                    let here = match self.peekish(x) {
-                        true => self.beside_polls(x, when),
-                        false if when => Some(x),
-                        false => Some(self.s.arena.not(x)),
-                    };
-                    anyway = match (anyway, here) {
-                        (Some(a), Some(b)) => Some(self.s.arena.op(Op::Either, &[a, b])),
-                        (a, b) => a.or(b),
-                    };
-                }
-                anyway
-            }
-            _ => None,
-        }
     }
 
     /// Compares a poll with the waits that it skips.

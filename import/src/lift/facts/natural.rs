@@ -27,30 +27,73 @@ pub(crate) fn registers(entry: &Entry) -> Vec<bool> {
     }
 }
 
-/// Parameters of 32 bits that the code divides and compares with 0, as a quotient that is rounded up does: sizes, which are
-/// not negative. Each is a parameter and an offset in it, with the line of the comparison.
+/// Parameters of 32 bits of which the code takes a signed quotient that rounds up: sizes, which are not negative. The code
+/// compares one with 0 and divides it, or adds `2^k - 1` and divides the sum by `2^k`. Each is a parameter and an offset in
+/// it, with the line.
 pub(crate) fn sizes(entry: &Entry) -> Vec<(u16, u32, u32)> {
-    let of = |a: &Arg| -> Option<(u16, u32)> {
-        let Arg::Mem { base, offset, .. } = a else { return None };
-        let Arg::Name(name) = &**base else { return None };
-        let n = entry.params.iter().position(|p| p.name == *name)?;
-        Some((n.try_into().ok()?, (*offset).try_into().ok()?))
-    };
     let code = &entry.code;
-    let loaded = code.iter().filter(|i| i.op == "ld" && i.has("param") && bytes_of(i) == 4);
-    let found = loaded.filter_map(|i| {
-        let r = i.arg(0);
-        let (parameter, offset) = of(i.arg(1))?;
-        code.iter().find(|i| i.op == "shr" && i.has("s32") && i.arg(1) == r && *i.arg(2) == Arg::Int(31))?;
-        let signs = |i: &&Inst| {
-            i.op == "setp"
-                && i.has("s32")
-                && i.arg(1) == r
-                && (i.has("gt") && *i.arg(2) == Arg::Int(-1) || i.has("lt") && *i.arg(2) == Arg::Int(0))
+    let sign =
+        |r: &Arg| code.iter().find(|i| i.op == "shr" && i.has("s32") && i.arg(1) == r && *i.arg(2) == Arg::Int(31));
+    let mut found = Vec::new();
+    for i in code.iter().filter(|i| i.op == "ld" && i.has("param")) {
+        let registers = match i.arg(0) {
+            Arg::List(all) => all.as_slice(),
+            _ => i.args.get(..1).unwrap_or_default(),
         };
-        Some((parameter, offset, code.iter().find(signs)?.line))
-    });
-    found.collect()
+        let Some((parameter, offset)) = parameter(entry, i.arg(1), 0) else { continue };
+        if bytes_of(i) as usize != 4 * registers.len() {
+            continue;
+        }
+        for (n, r) in registers.iter().enumerate() {
+            let compared = |i: &&Inst| {
+                i.op == "setp"
+                    && i.has("s32")
+                    && i.arg(1) == r
+                    && (i.has("gt") && *i.arg(2) == Arg::Int(-1) || i.has("lt") && *i.arg(2) == Arg::Int(0))
+            };
+            let rounded = |i: &&Inst| {
+                let up = |v: &Arg| matches!(v, Arg::Int(v) if (1..1 << 16).contains(v) && v & (v + 1) == 0);
+                i.op == "add" && i.has("s32") && i.arg(1) == r && up(i.arg(2)) && sign(i.arg(0)).is_some()
+            };
+            let first = sign(r).and_then(|_| code.iter().find(compared)).or_else(|| code.iter().find(rounded));
+            let Ok(at) = u32::try_from(offset + 4 * n as i64) else { continue };
+            found.extend(first.map(|first| (parameter, at, first.line)));
+        }
+    }
+    found
+}
+
+/// The largest number of instructions that make the address of a parameter.
+const MOST_STEPS: usize = 4;
+
+/// The parameter and the offset in it that an address names, also by a register that is written once.
+fn parameter(entry: &Entry, a: &Arg, steps: usize) -> Option<(u16, i64)> {
+    let (base, offset) = match a {
+        Arg::Mem { base, offset, .. } => (&**base, *offset),
+        other => (other, 0),
+    };
+    match base {
+        Arg::Name(name) => {
+            let n = entry.params.iter().position(|p| p.name == *name)?;
+            Some((n.try_into().ok()?, offset))
+        }
+        Arg::Reg(r) if steps < MOST_STEPS => {
+            let mut by = entry.code.iter().filter(|i| {
+                let mut found = false;
+                writes(i, &mut |x| found |= x == *r);
+                found
+            });
+            let i = by.next().filter(|_| by.next().is_none())?;
+            let more = match (i.op.as_str(), i.arg(2)) {
+                ("mov" | "cvta", _) => 0,
+                ("add", Arg::Int(v)) => *v,
+                _ => return None,
+            };
+            let (n, at) = parameter(entry, i.arg(1), steps + 1)?;
+            Some((n, at + more + offset))
+        }
+        _ => None,
+    }
 }
 
 /// Whether the results of an instruction are not negative, where `known` registers are not.

@@ -11,6 +11,7 @@
 //! | `flat` | one loop over all steps of all tiles | a loop of steps in a loop of tiles |
 //! | `by_iteration` | a condition or a length that differs by tile | a part of a number of that tile |
 //! | `data`, `skipped`, `reset`, `uniform` | iterations that data decide | iterations between two barriers at which nothing is in flight |
+//! | `paced` | a loop over every second iteration of another | a function of its trip count |
 //! | `turns`, `nests` | turns of the CTAs of a cluster; loops with nothing beside them | one trip count |
 
 pub(crate) mod advance;
@@ -26,6 +27,7 @@ pub(crate) mod last;
 pub(crate) mod nests;
 pub(crate) mod next_step;
 pub(crate) mod own_count;
+pub(crate) mod paced;
 pub(crate) mod periodic;
 pub(crate) mod positive;
 pub(crate) mod reroll;

@@ -110,12 +110,23 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// A condition, and what a number is where the condition holds and where it does not.
+    fn one_of_two(&mut self, number: Term) -> Option<[Term; 3]> {
+        if let Node::Op(Op::If, args) = self.s.arena.node(number) {
+            return Some([args[0], args[1], args[2]]);
+        }
+        let (k, parts) = self.s.arena.parts(number);
+        let [(cond, by)] = *parts else { return None };
+        let a = &mut self.s.arena;
+        a.is_boolean(cond).then(|| [cond, a.int(k + by), a.int(k)])
+    }
+
     /// The count of a barrier, where a condition over the launch chooses one of two numbers: the number of this case.
     ///
     /// # Errors
     /// No case has the outcome of the condition. The next lift has it.
     pub(crate) fn chosen_count(&mut self, at: usize, count: Term) -> Result<Term, Error> {
-        let Node::Op(Op::If, args) = self.s.arena.node(count).clone() else { return Ok(count) };
+        let Some(args) = self.one_of_two(count) else { return Ok(count) };
         let of_launch = |x| matches!(x, Atom::Param(..) | Atom::Place(_));
         let (cond, a) = (args[0], &self.s.arena);
         let numbers = args[1..].iter().all(|t| a.constant(*t).is_some());

@@ -81,16 +81,36 @@ fn named(name: &str) -> Option<[u32; 2]> {
         }
     }
     let (head, sizes) = rest.split_once("_IJ")?;
-    let (space, first) = sizes.split_once("_1CILi")?;
-    let is_reference = |t: &str| t.len() <= 5 && t.starts_with("NS");
-    let (x, rest) = number(first).filter(|_| is_reference(head) && is_reference(space))?;
+    let is_reference = |t: &str| t.len() <= 5 && t.starts_with("NS") && !t.contains('_');
+    // A number is of a class template that is named here, or that was named before.
+    let sized = |t: &str| {
+        let of = |mark: &str| t.split_once(mark).filter(|(space, _)| is_reference(space)).map(|(_, rest)| rest.len());
+        of("_1CILi").map(|left| (t.len() - left, true)).or_else(|| of("_ILi").map(|left| (t.len() - left, false)))
+    };
+    let (at, is_new) = sized(sizes)?;
+    let (x, rest) = number(&sizes[at..]).filter(|_| is_reference(head))?;
     let rest = rest.strip_prefix("EE")?;
-    let y = match rest.split_once("_ILi") {
-        Some((space, second)) if is_reference(space) && !space.contains('_') => number(second)?.0,
-        _ if rest.starts_with('S') => x,
+    let y = match sized(rest) {
+        Some((at, _)) => number(&rest[at..])?.0,
+        // Where numbers were named before, the first size is what was named last.
+        _ if rest.starts_with('S') && (is_new || is_last(&name[..name.len() - rest.len()], rest)) => x,
         _ => return None,
     };
     (x >= 1 && y >= 1 && x.checked_mul(y)? <= 16).then_some([x, y])
+}
+
+/// Whether the reference that a mangled name goes on with is the newest of all so far, and of the next one.
+fn is_last(before: &str, rest: &str) -> bool {
+    let number = |t: &str| {
+        let (digits, _) = t.split_once('_')?;
+        let fits = digits.len() <= 2 && digits.chars().all(|c| c.is_ascii_digit() || c.is_ascii_uppercase());
+        if digits.is_empty() { Some(0) } else { u32::from_str_radix(digits, 36).ok().filter(|_| fits).map(|n| n + 1) }
+    };
+    let Some(own) = rest.strip_prefix('S').and_then(number) else { return false };
+    let next = rest.split_once('_').map_or("", |(_, next)| next);
+    let next = next.strip_prefix('S').and_then(number);
+    let named = before.split('S').skip(1).filter_map(number).chain(next);
+    named.into_iter().all(|n| n < own)
 }
 
 /// A number that ends with `E`, and what follows.
@@ -111,6 +131,9 @@ mod tests {
         assert_eq!(named(&kernel("ILi7ENS5_IJNS4_1CILi2EEENSA_ILi1EEESC_EEE")), Some([2, 1]));
         assert_eq!(named(&kernel("ILi8ELi2ELi4ENS5_IJNS4_1CILi2EEESA_NSA_ILi1EEEEEE")), Some([2, 2]));
         assert_eq!(named(&kernel("ILi7ENS5_IJNS4_1CILi1EEESB_SB_EEE")), Some([1, 1]));
+        assert_eq!(named(&kernel("ILi7ENS5_IJNS7_ILi2EEESG_NS7_ILi1EEEEEE")), Some([2, 2]));
+        assert_eq!(named(&kernel("ILi7ENS5_IJNS7_ILi2EEENS7_ILi1EEESG_EEE")), Some([2, 1]));
+        assert_eq!(named(&kernel("ILi5ENS5_IJNS6_ILi1EEES8_SE_EEE")), None);
         // The launch says it.
         assert_eq!(named(&kernel("ILi8ELi2ELi4ENS5_IJiiNS4_1CILi1EEEEEE")), None);
         assert_eq!(named("matmul_kernel"), None);

@@ -150,7 +150,25 @@ pub(crate) fn bases(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Term> {
     }
     bases.sort_by_key(|t| (s.arena.size(*t), *t));
     bases.dedup();
+    // A sum that another term determines alone adds nothing: `n - min(1, n)` beside `n`.
+    let all = bases.clone();
+    let by_other = |t: Term| {
+        let other = |x: &&Term| **x != t && s.arena.constant(**x).is_none();
+        s.arena.parts(t).1.len() > 1 && all.iter().filter(other).any(|x| determines(&s.arena, *x, t))
+    };
+    bases.retain(|t| !by_other(*t));
     bases
+}
+
+/// Whether a term is a function of another term alone.
+fn determines(a: &Arena, x: Term, t: Term) -> bool {
+    t == x
+        || match a.node(t) {
+            Node::Const(_) => true,
+            Node::Atom(_) | Node::Table(..) | Node::Op(Op::Load | Op::Trips | Op::HowOften, _) => false,
+            Node::Sum(_, parts) => parts.iter().all(|(y, _)| determines(a, x, *y)),
+            Node::Op(_, args) => args.iter().all(|y| determines(a, x, *y)),
+        }
 }
 
 /// Whether a term of a minimum is read outside of it, too: how a loop with two exits ended. Both terms are symbols then.

@@ -11,6 +11,7 @@
 //! | `mod`, `solve`, `close` | every loop: recurrences, then the end |
 //! | `computed`, `searches` | loops that only compute: a binary search by one lane, a search by the votes of a warp |
 //! | `functions`, `named`, `recurrences` | what a loop computes without a closed form, as a function with a name |
+//! | `one_by_one` | loops of a few iterations that only compute, such as a mask |
 //! | `strides`, `first` | loops of which each lane makes its own number of iterations |
 //! | `implied` | loops whose end follows from a choice in their body |
 
@@ -20,6 +21,7 @@ pub(crate) mod first;
 pub(crate) mod functions;
 pub(crate) mod implied;
 pub(crate) mod named;
+pub(crate) mod one_by_one;
 pub(crate) mod recurrences;
 pub(crate) mod searches;
 pub(crate) mod solve;
@@ -189,6 +191,13 @@ impl Walk<'_, '_> {
         self.bound_counter(header as u32, &stays);
         self.facts = entry_facts.clone();
         if let Some(to) = self.computed(l, (&changed, &entry_regs, &back), (&exits, &solved), silent) {
+            self.lanes = lanes;
+            self.wrote = wrote;
+            return Ok(Stop::At(to));
+        }
+        if stop == Stop::At(header)
+            && let Some(to) = self.one_by_one(l, (&changed, &entry_regs, &back), (&exits, &solved))
+        {
             self.lanes = lanes;
             self.wrote = wrote;
             return Ok(Stop::At(to));

@@ -89,7 +89,9 @@ pub(crate) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
             fit(a, all, wide)
         }
         "shl" => {
-            let s = a.constant(arg(1)?)?;
+            let Some(s) = a.constant(arg(1)?) else {
+                return crate::lift::loops::one_by_one::collected(a, arg(0)?, arg(1)?, bits);
+            };
             let s = u32::try_from(s).ok()?;
             let t = if s >= bits { a.int(0) } else { a.scale(arg(0)?, 1i64.checked_shl(s)?) };
             let t = super::wraps::without_high_multiples(a, t, bits);
