@@ -238,3 +238,37 @@ impl Arena {
         v
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_of_an_index_bound_a_sequence() {
+        let mut a = Arena::default();
+        let v = a.atom(Atom::Var(0));
+        let t = a.table(v, vec![0, 1, 2, 3], vec![4]);
+        assert_eq!(a.range(t), (0, 4));
+        a.bound_var(0, Some((1, 2)));
+        assert_eq!(a.range(t), (1, 2));
+        // Beyond the numbers that are listed, the cycle goes on.
+        a.bound_var(0, Some((1, 9)));
+        assert_eq!(a.range(t), (0, 4));
+    }
+
+    #[test]
+    fn sums_of_sequences_of_one_index_are_sequences() {
+        let mut a = Arena::default();
+        let (i, j) = (a.atom(Atom::Counter(0)), a.atom(Atom::Counter(1)));
+        let (x, y) = (a.table(i, vec![], vec![0, 2, 4]), a.table(i, vec![7], vec![0, 1]));
+        let y = a.scale(y, 10);
+        let t = a.add(x, y);
+        let t = a.plus(t, 5);
+        let (index, first, cycle) = a.as_sequence(t).expect("a sequence");
+        assert_eq!((index, first), (i, vec![75]));
+        assert_eq!(cycle, [7, 19, 5, 17, 9, 15]);
+        let other = a.table(j, vec![], vec![0, 1]);
+        let t = a.add(t, other);
+        assert_eq!(a.as_sequence(t), None);
+    }
+}

@@ -55,7 +55,10 @@ pub(crate) fn sizes(entry: &Entry) -> Vec<(u16, u32, u32)> {
                 let up = |v: &Arg| matches!(v, Arg::Int(v) if (1..1 << 16).contains(v) && v & (v + 1) == 0);
                 i.op == "add" && i.has("s32") && i.arg(1) == r && up(i.arg(2)) && sign(i.arg(0)).is_some()
             };
-            let first = sign(r).and_then(|_| code.iter().find(compared)).or_else(|| code.iter().find(rounded));
+            // A number with a special negative value, such as a window of -1 for none, is no size.
+            let special = |i: &Inst| i.op == "setp" && i.arg(1) == r && matches!(i.arg(2), Arg::Int(..0));
+            let rounds = || code.iter().find(rounded).filter(|_| !code.iter().any(special));
+            let first = sign(r).and_then(|_| code.iter().find(compared)).or_else(rounds);
             let Ok(at) = u32::try_from(offset + 4 * n as i64) else { continue };
             found.extend(first.map(|first| (parameter, at, first.line)));
         }
