@@ -125,12 +125,18 @@ mod tests {
             let (q, seven) = (by_seven(&mut a, x), a.int(7));
             assert_eq!(q, a.div(x, seven), "{k}");
         }
-        // A multiple that is moved out of a half is no part of it.
-        let (n, seven) = (a.atom(Atom::Param(1, 0)), a.int(7));
+        // A multiple of 8 that was moved out of all quotients is no part of the half.
+        let (n, all, two, four, seven) = (a.atom(Atom::Param(1, 0)), a.int(1 << 32), a.int(2), a.int(4), a.int(7));
         let steps = a.scale(n, 16);
         let x = a.add(y, steps);
-        let q = by_seven(&mut a, x);
-        assert_eq!(q, a.div(x, seven));
+        let product = a.scale(x, 613_566_757);
+        let h = a.div(product, all);
+        let left = a.sub(y, h);
+        let half = a.div(left, two);
+        let sum = a.add(half, h);
+        let (q, whole) = (a.div(sum, four), a.div(x, seven));
+        let moved = a.scale(n, -2);
+        assert_eq!(q, a.add(whole, moved));
         // Of a number that is not negative, the high half is a quotient itself.
         let x = a.atom(Atom::Counter(0));
         let (q, seven) = (by_seven(&mut a, x), a.int(7));
