@@ -1,7 +1,5 @@
 //! Sums of sequences of one index: `slot + 4 * wrapped` with `slot = 0, 1, 2, 3` and `wrapped = 1, 1, 1, 0` is 4, 5, 6, 3.
 
-use warpline_sim::ir::lcm;
-
 use super::{Arena, Node, Term};
 
 /// The longest sequence that becomes of a sum.
@@ -20,7 +18,9 @@ impl Arena {
                 continue;
             }
             let (of, rest): (Vec<_>, Vec<_>) = list.iter().copied().partition(|(x, _)| index(self, *x) == Some(i));
-            if let Some((first, cycle)) = self.one_sequence(&of) {
+            if let Some((_, first, cycle)) =
+                self.sequence((0, &of), LONGEST).filter(|(_, first, cycle)| is_even(first, cycle))
+            {
                 let one = self.table(i, first, cycle);
                 let rest = self.sum(k, rest);
                 return Some(self.add(rest, one));
@@ -28,32 +28,14 @@ impl Arena {
         }
         None
     }
+}
 
-    /// The values of a sum of sequences before their common cycle and in it.
-    fn one_sequence(&self, of: &[(Term, i64)]) -> Option<(Vec<i64>, Vec<i64>)> {
-        let (mut start, mut period) = (0, 1);
-        for (t, _) in of {
-            let Node::Table(_, first, cycle) = self.node(*t) else { return None };
-            (start, period) = (start.max(first.len()), lcm(period, cycle.len()));
-        }
-        if start + period > LONGEST {
-            return None;
-        }
-        let value = |i: usize| {
-            of.iter().try_fold(0i64, |sum, (t, c)| {
-                let Node::Table(_, first, cycle) = self.node(*t) else { return None };
-                let v = first.get(i).unwrap_or_else(|| &cycle[(i - first.len()) % cycle.len()]);
-                sum.checked_add(v.checked_mul(*c)?)
-            })
-        };
-        let mut values = (0..start + period).map(value).collect::<Option<Vec<i64>>>()?;
-        let mut places = values.clone();
-        places.sort_unstable();
-        places.dedup();
-        let even = places.windows(3).all(|w| w[2].checked_sub(w[1]) == w[1].checked_sub(w[0]));
-        let cycle = values.split_off(start);
-        even.then_some((values, cycle))
-    }
+/// Whether the values of a sequence are evenly spaced numbers.
+fn is_even(first: &[i64], cycle: &[i64]) -> bool {
+    let mut places = [first, cycle].concat();
+    places.sort_unstable();
+    places.dedup();
+    places.windows(3).all(|w| w[2].checked_sub(w[1]) == w[1].checked_sub(w[0]))
 }
 
 #[cfg(test)]

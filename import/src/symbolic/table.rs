@@ -175,7 +175,16 @@ impl Arena {
 
     /// The values of a sum of sequences of one index: this index, the first values and the cycle.
     pub fn as_sequence(&self, t: Term) -> Option<(Term, Vec<i64>, Vec<i64>)> {
-        let (_, parts) = self.parts(t);
+        let (k, parts) = self.parts(t);
+        self.sequence((k, &parts), LONGEST)
+    }
+
+    /// The same for the parts of a sum, of at most so many values.
+    pub(super) fn sequence(
+        &self,
+        (k, parts): (i64, &[(Term, i64)]),
+        most: usize,
+    ) -> Option<(Term, Vec<i64>, Vec<i64>)> {
         let mut of: Option<(Term, usize, usize)> = None;
         for (x, _) in parts.iter() {
             let Node::Table(i, f, c) = self.node(*x) else { return None };
@@ -185,8 +194,8 @@ impl Arena {
                 Some(_) => return None,
             };
         }
-        let (index, first, cycle) = of.filter(|(_, first, cycle)| first + cycle <= LONGEST)?;
-        let mut values: Vec<i64> = (0..first + cycle).map(|n| self.sum_at(t, n)).collect();
+        let (index, first, cycle) = of.filter(|(_, first, cycle)| first + cycle <= most)?;
+        let mut values: Vec<i64> = (0..first + cycle).map(|n| self.parts_at(k, parts, n)).collect();
         let cycle = values.split_off(first);
         Some((index, values, cycle))
     }
@@ -194,6 +203,10 @@ impl Arena {
     /// The value of a sum of sequences at an index.
     fn sum_at(&self, t: Term, i: usize) -> i64 {
         let (k, parts) = self.parts(t);
+        self.parts_at(k, &parts, i)
+    }
+
+    fn parts_at(&self, k: i64, parts: &[(Term, i64)], i: usize) -> i64 {
         parts.iter().fold(k, |sum, (t, c)| match self.node(*t) {
             Node::Table(_, first, cycle) => {
                 let v = first.get(i).copied().unwrap_or_else(|| cycle[(i - first.len()) % cycle.len()]);
