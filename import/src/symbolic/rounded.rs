@@ -54,14 +54,15 @@ impl Arena {
                 let x = self.under(args[0], facts);
                 if x == args[0] { t } else { self.ge(x) }
             }
-            // What facts say of one of two conditions leaves the other one.
-            Node::Op(op @ (Op::Both | Op::Either), args) => {
+            // Of two conditions of which facts decide one, the other is left. A choice between two stays: it has one form in
+            // roles of which only some know one.
+            Node::Op(Op::Both, args) => {
                 let mut of = |x: Term| {
                     let x = self.comparison_under(x, facts);
                     self.decide(x, facts).map_or(x, |holds| self.int(i64::from(holds)))
                 };
                 let args = [of(args[0]), of(args[1])];
-                self.op(op, &args)
+                self.op(Op::Both, &args)
             }
             _ => t,
         }
