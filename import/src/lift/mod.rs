@@ -13,7 +13,7 @@
 //! | `ways`, `build` | the order of these steps, and other ways where the first one gives no program |
 //! | `launch` | values of a launch, symbols over them, cases that are lifted apart |
 //! | `facts` | facts of the text that hold for every launch |
-//! | `walk`, `loops`, `effects` | the operations of one warp, as a [`tree`] of conditions and loops |
+//! | `walk`, `loops`, `effects` | the operations of one warp, as a `tree` of conditions and loops |
 //! | `merge` | one tree of all warps |
 //! | `iterations` | loops of the tree in a form that the program can state |
 //! | `memory` | shared memory as objects with slots and pieces; barriers; accesses at places that are not known |
