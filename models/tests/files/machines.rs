@@ -190,6 +190,7 @@ fn absence_is_a_fact() {
         ("memory.store_bytes_per_clk", &["h100", "h200"]),
         ("memory.line_bytes", &["h100", "h200"]),
         ("memory.dram_far_latency", &["h100", "h200"]),
+        ("memory.dram_far_lines", &["h100", "h200"]),
         ("clock.latency_mhz", &["h100", "h200"]),
         ("clock.l2_mhz", &["h100", "h200"]),
         ("clock.sustained_", &["h100", "h200"]),
