@@ -12,8 +12,8 @@
 //! | the same, but for one multiple of 32, which is proved | the proof for that size |
 //! | other | the error that asks for `--block`, with the outcome of each size |
 //!
-//! Where the text tells threads apart by two or three coordinates, the shape of a block of each size follows from how the text
-//! numbers its threads (`x + 32 * y`). A fault alone decides nothing then: it may be one of a wrong shape.
+//! A text may tell threads apart by two or three coordinates. The shape of a block of each size then follows from how the
+//! text numbers its threads (`x + 32 * y`). A fault alone decides nothing then: it may be one of a wrong shape.
 //!
 //! Faults that differ by size are those of wrong sizes: a kernel for 224 threads hangs with 128, and has another fault with 256.
 //! Where there is no right size, one of them is shown.

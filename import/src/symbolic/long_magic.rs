@@ -72,8 +72,8 @@ impl Arena {
         })
     }
 
-    /// The product whose high half a term stands for, where `other + h` is the number but for a constant and
-    /// multiples that were moved out of it.
+    /// The product whose high half a term stands for. `other + h` is the number, but for a constant and multiples that
+    /// were moved out of it.
     fn high_of(&mut self, h: Term, other: Term) -> Option<High> {
         match self.node(h).clone() {
             Node::Op(Op::MulHigh, of) if self.constant(of[2]) == Some(32) => {

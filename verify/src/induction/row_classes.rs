@@ -3,10 +3,10 @@
 //! A persistent kernel distributes jobs as `for job in cta.id..jobs step grid.size`. If the number of jobs is a
 //! multiple of the grid, every CTA makes the same number of outer iterations; these kernels are proved. For other
 //! numbers, the first CTAs make one outer iteration more than the last ones. This check shows from the text that such a
-//! CTA behaves like a CTA of a proved kernel. If CTA c of J jobs behaves like CTA c + 1 of J + 1 jobs, then only c - J
-//! matters, and each c - J occurs in a proved kernel. So the check follows, through the code, the gain of each number
-//! when both grow by one. A decision must have gain zero, and both sides of a comparison the same gain. A dimension of
-//! a matrix's tiles must have the same gain wherever it is named.
+//! CTA behaves like a CTA of a proved kernel. Suppose that CTA c of J jobs behaves like CTA c + 1 of J + 1 jobs. Then
+//! only c - J matters, and each c - J occurs in a proved kernel. So the check follows, through the code, the gain of
+//! each number when both grow by one. A decision must have gain zero, and both sides of a comparison the same gain. A
+//! dimension of a matrix's tiles must have the same gain wherever it is named.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Loops that go over every tile of one sequence, and loops that go over every second one of them, as the two warpgroups
-//! of a pingpong kernel do.
+//! Loops over every tile of one sequence, beside loops over every second one of them. The two warpgroups of a pingpong
+//! kernel have loops of the second kind.
 //!
 //! ```text
 //!   load:  while tiles > cta + ctas * i:             t times
