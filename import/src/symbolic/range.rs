@@ -84,9 +84,8 @@ impl Arena {
                 }
                 (clip(low), clip(high))
             }
-            Node::Table(i, first, cycle) => {
-                let reached = self.reached(*i, first.len() + cycle.len());
-                let all = || first.iter().chain(cycle.iter()).skip(reached.start).take(reached.len());
+            Node::Table(_, first, cycle) => {
+                let all = || first.iter().chain(cycle.iter());
                 (all().min().copied().unwrap_or(0), all().max().copied().unwrap_or(0))
             }
             Node::Op(op, args) => self.range_of(*op, args),

@@ -257,15 +257,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_of_an_index_bound_a_sequence() {
+    fn bounds_of_an_index_say_which_values_of_a_sequence_it_reaches() {
         let mut a = Arena::default();
         let v = a.atom(Atom::Var(0));
-        let t = a.table(v, vec![0, 1, 2, 3], vec![4]);
-        assert_eq!(a.range(t), (0, 4));
+        assert_eq!(a.reached(v, 5), 0..5);
         a.bound_var(0, Some((1, 2)));
-        assert_eq!(a.range(t), (1, 2));
+        assert_eq!(a.reached(v, 5), 1..3);
         // Beyond the numbers that are listed, the cycle goes on.
         a.bound_var(0, Some((1, 9)));
+        assert_eq!(a.reached(v, 5), 0..5);
+        // Slots of a ring have the bounds of all its values, whichever of them a launch reaches.
+        let t = a.table(v, vec![0, 1, 2, 3], vec![4]);
+        a.bound_var(0, Some((1, 2)));
         assert_eq!(a.range(t), (0, 4));
     }
 

@@ -148,3 +148,27 @@ impl Walk<'_, '_> {
         v
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::sizes;
+    use crate::ptx::read;
+
+    fn of(body: &str) -> Vec<(u16, u32)> {
+        let text = format!(
+            ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .b64 p, .param .b32 q[4])\n{{\n\
+             \t.reg .pred %p<4>;\n\t.reg .b32 %r<8>;\n\tld.param.v2.b32 {{%r1, %r2}}, [q+8];\n{body}\tret;\n}}\n"
+        );
+        let module = read(&text).expect("PTX");
+        sizes(&module.entries[0]).into_iter().map(|(parameter, offset, _)| (parameter, offset)).collect()
+    }
+
+    #[test]
+    fn a_number_that_a_signed_quotient_rounds_up_is_a_size() {
+        let rounds = "\tadd.s32 %r3, %r2, 127;\n\tshr.s32 %r4, %r3, 31;\n\tshr.u32 %r5, %r4, 25;\n";
+        assert_eq!(of(rounds), [(1, 12)]);
+        // Another number is none of a quotient that rounds up, and a number may be negative where the text asks for that.
+        assert_eq!(of(&rounds.replace("127", "126")), []);
+        assert_eq!(of(&format!("{rounds}\tsetp.lt.s32 %p1, %r2, -1;\n")), []);
+    }
+}
