@@ -17,6 +17,17 @@ impl Arena {
         self.sum(x.wrapping_add(y), parts)
     }
 
+    /// The sum of a constant and multiples of what a function makes of each part.
+    pub fn sum_of(&mut self, k: i64, parts: &[(Term, i64)], f: &mut dyn FnMut(&mut Arena, Term) -> Term) -> Term {
+        let mut all = self.int(k);
+        for (x, c) in parts {
+            let x = f(self, *x);
+            let x = self.scale(x, *c);
+            all = self.add(all, x);
+        }
+        all
+    }
+
     /// A multiple.
     pub fn scale(&mut self, a: Term, c: i64) -> Term {
         let (k, p) = self.parts(a);

@@ -425,15 +425,7 @@ impl Arena {
         }
         let new = match self.node(t).clone() {
             Node::Const(_) | Node::Atom(_) => t,
-            Node::Sum(k, parts) => {
-                let mut all = self.int(k);
-                for (x, c) in parts.iter() {
-                    let x = self.replace(*x, with, memo);
-                    let x = self.scale(x, *c);
-                    all = self.add(all, x);
-                }
-                all
-            }
+            Node::Sum(k, parts) => self.sum_of(k, &parts, &mut |a, x| a.replace(x, with, memo)),
             Node::Op(op, args) => {
                 let args: Vec<Term> = args.iter().map(|x| self.replace(*x, with, memo)).collect();
                 self.op(op, &args)

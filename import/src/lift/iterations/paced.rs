@@ -139,15 +139,7 @@ fn plain(a: &mut Arena, t: Term, memo: &mut FxHashMap<Term, Term>) -> Term {
     }
     let new = match a.node(t).clone() {
         Node::Const(_) | Node::Atom(_) | Node::Table(..) => t,
-        Node::Sum(k, parts) => {
-            let mut all = a.int(k);
-            for (x, c) in parts.iter() {
-                let x = plain(a, *x, memo);
-                let x = a.scale(x, *c);
-                all = a.add(all, x);
-            }
-            all
-        }
+        Node::Sum(k, parts) => a.sum_of(k, &parts, &mut |a, x| plain(a, x, memo)),
         Node::Op(op, args) => {
             let args: Vec<Term> = args.iter().map(|x| plain(a, *x, memo)).collect();
             if op == Op::Mul { product(a, args[0], args[1]) } else { a.op(op, &args) }

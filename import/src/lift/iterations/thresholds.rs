@@ -204,15 +204,7 @@ pub(crate) fn as_extremes(a: &mut Arena, t: Term) -> Term {
             let args: Vec<Term> = args.iter().map(|x| as_extremes(a, *x)).collect();
             a.op(op, &args)
         }
-        Node::Sum(k, parts) => {
-            let mut sum = a.int(k);
-            for (x, c) in parts.iter() {
-                let x = as_extremes(a, *x);
-                let x = a.scale(x, *c);
-                sum = a.add(sum, x);
-            }
-            sum
-        }
+        Node::Sum(k, parts) => a.sum_of(k, &parts, &mut |a, x| as_extremes(a, x)),
         Node::Const(_) | Node::Atom(_) | Node::Table(..) => t,
     }
 }

@@ -137,15 +137,7 @@ fn value(a: &mut Arena, t: Term, one: &BTreeMap<i64, i64>, memo: &mut FxHashMap<
             let first = op == Op::If && a.mentions(args[0], varying) && !a.mentions(args[0], |x| !varying(x));
             if first && a.reads_memory(args[1]) && a.reads_memory(args[2]) { args[2] } else { a.op(op, &args) }
         }
-        Node::Sum(k, parts) => {
-            let mut all = a.int(k);
-            for (x, c) in parts.iter() {
-                let x = value(a, *x, one, memo);
-                let x = a.scale(x, *c);
-                all = a.add(all, x);
-            }
-            all
-        }
+        Node::Sum(k, parts) => a.sum_of(k, &parts, &mut |a, x| value(a, x, one, memo)),
         Node::Table(i, first, cycle) => {
             let i = value(a, i, one, memo);
             a.table(i, first.to_vec(), cycle.to_vec())

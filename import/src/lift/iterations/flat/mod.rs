@@ -216,15 +216,7 @@ fn decided(a: &mut Arena, t: Term, facts: &Facts) -> Term {
             Some(false) => decided(a, args[2], facts),
             None => t,
         },
-        Node::Sum(k, parts) => {
-            let mut all = a.int(k);
-            for (x, c) in parts.iter() {
-                let x = decided(a, *x, facts);
-                let x = a.scale(x, *c);
-                all = a.add(all, x);
-            }
-            all
-        }
+        Node::Sum(k, parts) => a.sum_of(k, &parts, &mut |a, x| decided(a, x, facts)),
         _ => t,
     }
 }

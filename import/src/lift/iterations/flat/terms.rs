@@ -124,15 +124,7 @@ pub(super) fn rewritten(a: &mut Arena, t: Term, rules: &Rules, facts: &Facts, me
         Some(x) => x,
         None => match a.node(t).clone() {
             Node::Const(_) | Node::Atom(_) => t,
-            Node::Sum(k, parts) => {
-                let mut all = a.int(k);
-                for (x, c) in parts.iter() {
-                    let x = rewritten(a, *x, rules, facts, memo);
-                    let x = a.scale(x, *c);
-                    all = a.add(all, x);
-                }
-                all
-            }
+            Node::Sum(k, parts) => a.sum_of(k, &parts, &mut |a, x| rewritten(a, x, rules, facts, memo)),
             Node::Op(op, args) => {
                 let args: Vec<Term> = args.iter().map(|x| rewritten(a, *x, rules, facts, memo)).collect();
                 a.op(op, &args)
