@@ -27,7 +27,7 @@ use warpline_sim::report::Finding;
 use warpline_verify::{Outcome, Violation};
 
 use crate::error::Error;
-use crate::load::{Subject, block_of, leaves_block_open, load};
+use crate::load::{Subject, load, open_blocks};
 use crate::request::Request;
 use crate::verify::{Decided, ProofOptions, Verification, decided, outcome_word, verify};
 
@@ -50,11 +50,10 @@ pub fn verify_request(request: &Request, options: &ProofOptions) -> Result<Verif
         Ok(subject) => return verify(&subject, options),
         Err(error) => error,
     };
-    if !leaves_block_open(request) {
-        return Err(open);
-    }
+    let Some(blocks) = open_blocks(request) else { return Err(open) };
     let start = Instant::now();
-    let mut sizes = Sizes { request, options, left: options.max_steps.min(OTHER_STEPS), tried: BTreeMap::new() };
+    let mut sizes =
+        Sizes { request, options, blocks, left: options.max_steps.min(OTHER_STEPS), tried: BTreeMap::new() };
     let Some((shown, what)) = sizes.decision() else { return Err(sizes.listed(open)) };
     let Some(Some(trial)) = sizes.tried.remove(&shown) else { return Err(open) };
     let mut v = trial.decided.explained(&trial.given, options);
@@ -73,6 +72,8 @@ struct Trial {
 struct Sizes<'r> {
     request: &'r Request,
     options: &'r ProofOptions,
+    /// The block of each number of threads, where the text says which shape it has.
+    blocks: BTreeMap<u32, [u32; 3]>,
     /// Steps left for sizes other than the usual one.
     left: u64,
     /// What was tried, by threads; `None` where the kernel is not read with that size.
@@ -95,7 +96,7 @@ impl Sizes<'_> {
 
     fn trial(&self, threads: u32, max_steps: u64) -> Option<Trial> {
         let mut request = self.request.clone();
-        request.launch.block = Some(block_of(self.request, threads)?);
+        request.launch.block = Some(*self.blocks.get(&threads)?);
         let given = load(&request).ok()?;
         let decided = decided(&given, &ProofOptions { max_steps, ..*self.options }).ok()?;
         Some(Trial { given, decided })
@@ -185,7 +186,7 @@ impl Sizes<'_> {
 
     /// The shape of a block of several dimensions, in words.
     fn shape(&self, threads: u32) -> String {
-        match block_of(self.request, threads) {
+        match self.blocks.get(&threads) {
             Some([x, y, z]) if y * z > 1 => format!(" ({x}x{y}x{z})").replace("x1)", ")"),
             _ => String::new(),
         }
@@ -193,18 +194,17 @@ impl Sizes<'_> {
 
     /// The size that is proved although half of it is not, where a block can have half of it.
     fn needed(&mut self) -> Option<u32> {
-        let request = self.request;
-        let half = |n: u32| block_of(request, n / 2).is_some();
+        let [half_of_usual, half_of_64] = [USUAL / 2, 32].map(|n| self.blocks.contains_key(&n));
         match self.outcome(USUAL)? {
-            Outcome::Proved => (half(USUAL) && !self.proved(64)).then_some(USUAL),
+            Outcome::Proved => (half_of_usual && !self.proved(64)).then_some(USUAL),
             Outcome::Bounded { .. } | Outcome::GaveUp { .. } if self.proved(256) => Some(256),
-            _ => (half(64) && self.proved(64) && !self.proved(32)).then_some(64),
+            _ => (half_of_64 && self.proved(64) && !self.proved(32)).then_some(64),
         }
     }
 
     /// Whether threads have one coordinate.
     fn is_row(&self) -> bool {
-        block_of(self.request, USUAL) == Some([USUAL, 1, 1])
+        self.blocks.get(&USUAL) == Some(&[USUAL, 1, 1])
     }
 
     /// Whether all sizes, one warp included, have a fault of one rule at the same lines. A hang is none: it follows from a

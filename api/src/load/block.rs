@@ -1,19 +1,21 @@
 //! Blocks of compiled kernels whose text does not say how many threads they have.
 
+use std::collections::BTreeMap;
+
 use warpline_import::lift::{self, Launch};
 use warpline_import::ptx::{Entry, Module};
 
 use super::ptx::{is_ptx, of_text};
 use crate::request::Request;
 
-/// Whether a request names a compiled kernel, and neither its text nor its launch says how many threads a block has.
-pub(crate) fn leaves_block_open(request: &Request) -> bool {
-    let open = |_: &Module, entry: &Entry, launch: &Launch| launch.block.is_none() && lift::leaves_block_open(entry);
-    is_ptx(&request.scenario) && of_text(request, open).unwrap_or(false)
-}
-
-/// The block of the compiled kernel that a request names, if it has this number of threads. `None` where the text does not
-/// say which shape that is.
-pub(crate) fn block_of(request: &Request, threads: u32) -> Option<[u32; 3]> {
-    of_text(request, |_, entry, _| lift::block_of(entry, threads)).flatten()
+/// The blocks that a compiled kernel can have, by their number of threads: multiples of 32. `None` where a request names
+/// another kernel, or where its text or its launch says how many threads a block has. A number is left out if the text does
+/// not say which shape it has.
+pub(crate) fn open_blocks(request: &Request) -> Option<BTreeMap<u32, [u32; 3]>> {
+    let blocks = |_: &Module, entry: &Entry, launch: &Launch| {
+        let open = launch.block.is_none() && lift::leaves_block_open(entry);
+        let of = |threads| Some((threads, lift::block_of(entry, threads)?));
+        open.then(|| (32..=1024).step_by(32).filter_map(of).collect())
+    };
+    is_ptx(&request.scenario).then(|| of_text(request, blocks))?.flatten()
 }

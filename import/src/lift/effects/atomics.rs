@@ -26,7 +26,7 @@ impl Walk<'_, '_> {
             let mut changed = false;
             for (_, x) in code.iter().enumerate().filter(|(at, _)| !self.s.idle.contains(at)) {
                 let guarded = x.guard.is_some_and(|(p, _)| known[p as usize]);
-                let global = x.has("global") || self.s.pointers.elsewhere(x);
+                let global = self.s.pointers.far(x);
                 let mut read = false;
                 reads(x, &mut |r| read |= known[r as usize]);
                 let stored = matches!(x.op.as_str(), "st" | "atom" | "red" | "bar" | "barrier") && !global;

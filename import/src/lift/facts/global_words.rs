@@ -9,10 +9,9 @@
 //! a wait may be none.
 
 use crate::flow::Flow;
-use crate::lift::loops::strides::accesses;
+use crate::lift::loops::strides::only_accesses;
 use crate::ptx::Inst;
 
-use super::idle::{is_elsewhere, is_passive};
 use super::pointers::Pointers;
 
 /// The line of the first load that a loop repeats until another thread has stored a word, if the text also stores such
@@ -22,14 +21,11 @@ pub(crate) fn waited_for(code: &[Inst], flow: &Flow, pointers: &Pointers) -> Opt
         ["acquire", "release", "acq_rel", "relaxed", "volatile", "mmio"].iter().any(|m| i.has(m))
             || matches!(i.op.as_str(), "atom" | "red")
     };
-    let far = |i: &Inst| orders(i) && (i.has("global") || pointers.elsewhere(i));
+    let far = |i: &Inst| orders(i) && pointers.far(i);
     // A loop around a compare-and-swap is an addition of numbers that have no atomic one.
     let waits = |i: &Inst| far(i) && i.op == "ld";
     let stores = |i: &Inst| far(i) && matches!(i.op.as_str(), "st" | "red" | "atom");
-    let only_waits = |i: &Inst| {
-        let orders = matches!(i.op.as_str(), "nanosleep" | "fence" | "membar");
-        orders || is_passive(i) || is_elsewhere(i, pointers) || accesses(i)
-    };
+    let only_waits = |i: &Inst| only_accesses(i, pointers) || matches!(i.op.as_str(), "fence" | "membar");
     if !code.iter().any(stores) {
         return None;
     }

@@ -38,6 +38,11 @@ impl Pointers {
         }
     }
 
+    /// Whether an instruction accesses global memory, or memory by a generic address that cannot be in shared memory.
+    pub(crate) fn far(&self, i: &Inst) -> bool {
+        i.has("global") || self.elsewhere(i)
+    }
+
     /// Whether an instruction accesses memory by a generic address that cannot be in shared memory.
     pub(crate) fn elsewhere(&self, i: &Inst) -> bool {
         let spaces = ["global", "local", "param", "const"];

@@ -28,14 +28,18 @@ const LONGEST: usize = 8;
 
 /// The loops that only compute and access memory: their first blocks, and the blocks where their lanes meet.
 pub(crate) fn loops(code: &[Inst], flow: &Flow, pointers: &Pointers) -> BTreeMap<BlockId, BlockId> {
-    let fine =
-        |i: &Inst| is_passive(i) || i.op == "nanosleep" || is_elsewhere(i, pointers) || accesses(i) || exchanges(i);
+    let fine = |i: &Inst| only_accesses(i, pointers) || exchanges(i);
     let found = flow.loops.iter().enumerate().filter_map(|(n, l)| {
         let mut blocks = flow.blocks.iter().zip(&l.body).filter(|(_, inside)| **inside).map(|(b, _)| b);
         let to = only_exit(code, flow, n)?;
         blocks.all(|b| code[b.first..b.end].iter().all(fine)).then_some((l.header, to))
     });
     found.collect()
+}
+
+/// Whether an instruction only computes, waits for some time, or accesses memory.
+pub(crate) fn only_accesses(i: &Inst, pointers: &Pointers) -> bool {
+    is_passive(i) || i.op == "nanosleep" || is_elsewhere(i, pointers) || accesses(i)
 }
 
 /// Whether an instruction copies a register, with at least 32 bits.
