@@ -1,7 +1,7 @@
 // Launches of kernels that do nothing, or spin for 10,000 cycles: by CTAs, threads and shared memory.
 // Build: nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=sm_90a empty.cu -o empty
 // Run:   ncu --clock-control none --cache-control all --csv --page raw --metrics sm__cycles_elapsed.max,gpu__time_duration.sum
-//        ./empty: a row a launch, in the order of the lines that it prints: ../data/h100_empty.csv
+//        ./empty: a row a launch, in the order of the lines that it prints: ../data/h100_empty.csv, h200_empty.csv
 #include <cstdio>
 #include <cuda_runtime.h>
 __global__ void k_spin(long long cycles, unsigned long long* out) {

@@ -2,7 +2,8 @@
 // Build: nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=sm_90a mix.cu -o mix
 // Run:   ncu --clock-control none --cache-control all -k regex:k_ --csv --page raw --print-units base
 //        --metrics gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum ./mix: a row a launch, in the order of the
-//        lines that it prints (kind, MiB, whether one CTA for each 4 KB): ../data/h100_mix.csv
+//        lines that it prints (kind, MiB, whether one CTA for each 4 KB): ../data/h100_mix.csv, and with sm__cycles_elapsed.max
+//        ../data/h200_mix.csv
 #include <cstdio>
 #include <cuda_runtime.h>
 __global__ void k_read(const float4* a, float4* o, size_t n) { float s = 0; for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) { float4 v = a[i]; s += v.x + v.y + v.z + v.w; } if (s == 1.2345f) o[0].x = s; }

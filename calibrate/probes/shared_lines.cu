@@ -1,7 +1,7 @@
 // What all SMs together get from L2 when they copy step by step, as the CTAs of a product do: no arithmetic, only the copies of A and B.
 // Build: nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=sm_90a shared_lines.cu -o shared_lines
 // Run:   ./shared_lines prints what an SM gets; under ncu --cache-control none with lts__t_sectors_srcunit_tex.sum,
-//        l1tex__m_xbar2l1tex_read_bytes.sum: the share that is looked up. Both are in ../data/h100_shared_lines.csv.
+//        l1tex__m_xbar2l1tex_read_bytes.sum: the share that is looked up. Both are in ../data/h100_shared_lines.csv and h200_shared_lines.csv.
 #include "probe.cuh"
 
 // A step copies a tile of A and one of B, each 128 rows of 128 bytes.

@@ -210,7 +210,12 @@ pub const KEYS: &[Key] = &[
     key(
         "memory.l2_stored_bytes_per_clk",
         "bytes/cycle",
-        "store bandwidth of all slices together, per cycle of their clock, independent of lookups",
+        "bandwidth of all slices together for stored bytes, per cycle of their clock, independent of lookups",
+    ),
+    key(
+        "memory.l2_filled_bytes_per_clk",
+        "bytes/cycle",
+        "bandwidth of all slices together for bytes from DRAM, per cycle of their clock, if nothing is stored meanwhile",
     ),
     key("memory.l2_queue", "cycles", "wait of a block in the queue at the slices of L2 of which half is used"),
     key("memory.l2_merged", "fraction", "share of equal requests by two neighboring cores that reach a slice as one"),

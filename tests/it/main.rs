@@ -44,6 +44,7 @@ mod report;
 mod schedule;
 mod semantics;
 mod share;
+mod slices;
 mod suggest;
 mod sustained;
 mod sweep;

@@ -175,6 +175,7 @@ fn absence_is_a_fact() {
         ("memory.l2_far_latency", &["a100", "h100", "h200", "b200"]),
         ("memory.l2_slices_bytes_per_clk", &["h100", "h200", "b200"]),
         ("memory.l2_stored_bytes_per_clk", &["h100", "h200"]),
+        ("memory.l2_filled_bytes_per_clk", &["h100", "h200"]),
         ("memory.l2_merged", &["h100", "h200"]),
         ("memory.l2_group_", &["h100", "h200"]),
         ("mma.warp_beside", &["h100", "h200"]),

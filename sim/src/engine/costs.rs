@@ -57,6 +57,9 @@ pub struct Costs {
     pub store_byte: f64,
     /// Ticks per stored byte of a core's share of the L2 slices; 0 where the machine does not say.
     pub write_byte: f64,
+    /// Ticks per byte that comes from DRAM of a core's share of the L2 slices, which store it; 0 where the machine does
+    /// not say.
+    pub fill_byte: f64,
     /// Ticks of a core's share of the L2 slices for an atomic access to one sector; 0 where the machine does not say.
     pub atomic: f64,
     /// Bytes of a cache line; 0 where the machine does not say.
@@ -368,9 +371,10 @@ impl Costs {
                 let stepped = prog.opaque_globals.then(|| r.optional("memory.l2_stepped")).flatten().unwrap_or(1.0);
                 c.slice_byte = TICKS as f64 * c.sharers as f64 / (rate * stepped * l2_clock);
             }
-            if let Some(rate) = r.optional("memory.l2_stored_bytes_per_clk") {
-                c.write_byte = TICKS as f64 * c.sharers as f64 / (rate * l2_clock);
-            }
+            let mut taken =
+                |key| r.optional(key).map_or(0.0, |rate| TICKS as f64 * c.sharers as f64 / (rate * l2_clock));
+            c.write_byte = taken("memory.l2_stored_bytes_per_clk");
+            c.fill_byte = taken("memory.l2_filled_bytes_per_clk");
             c.request_byte = r.optional("memory.copy_bytes_per_clk").map(|rate| TICKS as f64 / rate);
             c.store_byte = r.optional("memory.store_bytes_per_clk").map_or(c.l2_byte, |rate| TICKS as f64 / rate);
         }

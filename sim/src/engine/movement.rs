@@ -107,8 +107,11 @@ impl Timing<'_> {
         let looked = ticks(bytes * (from.looked as f64 / 65536.0) * c.slice_byte);
         let slices =
             if self.prog.opaque_globals { core.slices.serve_ahead(at, looked) } else { core.look_up(at, looked) };
-        let dram = self.served_by_dram(core, at, ticks(bytes * (from.dram as f64 / 65536.0) * c.dram_byte));
-        port.max(slices).max(dram)
+        let missed = bytes * (from.dram as f64 / 65536.0);
+        let dram = self.served_by_dram(core, at, ticks(missed * c.dram_byte));
+        // Lines from DRAM are written to the slices, as stored bytes are.
+        let filled = core.writes.serve_ahead(at, ticks(missed * c.fill_byte));
+        port.max(slices).max(dram).max(filled)
     }
 
     /// The tick at which DRAM has served the core's share of a request. CTAs of a compiled kernel that load in bursts are
@@ -453,7 +456,9 @@ impl Timing<'_> {
         self.served_by_dram(core, at, dram as u64);
         // DRAM changes between reads and writes. Its ticks of work count bytes, and this time has none.
         core.dram.free += (dram * (c.written - 1.0)) as u64;
-        sent.max(taken)
+        // A store of a compiled kernel waits for the lines that leave to make room.
+        let room = if self.prog.opaque_globals { core.evicted.serve(at, dram as u64).1 } else { at };
+        sent.max(taken).max(room)
     }
 
     fn unpack(&self, core: &mut Core, seat: AgentTiming, at: u64, elements: f64) -> u64 {

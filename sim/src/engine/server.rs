@@ -78,6 +78,8 @@ pub struct Core {
     pub writes: Server,
     /// This core's share of DRAM.
     pub dram: Server,
+    /// Lines that leave L2 for stored ones, at the rate of this core's share of DRAM.
+    pub evicted: Server,
     /// Tensor-memory reads.
     pub tmem: Server,
     /// This core's share of the unit that launches CTAs.
@@ -102,6 +104,7 @@ macro_rules! singles {
             (&$($mutable)? $core.slices, "the slices of L2"),
             (&$($mutable)? $core.writes, "what the slices of L2 take"),
             (&$($mutable)? $core.dram, "DRAM"),
+            (&$($mutable)? $core.evicted, "the lines that leave L2"),
             (&$($mutable)? $core.tmem, "tensor memory"),
             (&$($mutable)? $core.launch, "the launch of CTAs"),
         ]

@@ -92,7 +92,7 @@ impl Wave {
     /// A number that is the same for waves that look the same.
     fn sign(&self) -> u64 {
         let mut hash = FxHasher::default();
-        self.peers.to_bits().hash(&mut hash);
+        [self.peers, self.written, self.stores].map(f64::to_bits).hash(&mut hash);
         self.signs.hash(&mut hash);
         self.shares.iter().for_each(|s| [s.dram.to_bits(), s.looked.to_bits()].hash(&mut hash));
         hash.finish()
@@ -100,7 +100,8 @@ impl Wave {
 
     /// Whether the unit takes the same time in both waves: other tiles, but from the same levels and at the same rates.
     fn looks_like(&self, other: &Wave) -> bool {
-        (self.peers, &self.signs, &self.shares) == (other.peers, &other.signs, &other.shares)
+        let rates = |w: &Wave| (w.peers, w.written, w.stores);
+        rates(self) == rates(other) && (&self.signs, &self.shares) == (&other.signs, &other.shares)
     }
 }
 

@@ -332,8 +332,11 @@ impl<'p, 'l> Tiles<'p, 'l> {
         };
         wave.shares = per.iter().zip(&firsts).map(shares).collect();
         let all = |f: fn(&Bytes) -> u64| per.iter().map(f).sum::<u64>();
-        wave.stores = share(all(|b| b.written), all(|b| b.written) + all(|b| b.read));
-        wave.written = share(all(|b| b.written), all(|b| b.stored)).min(1.0);
+        // Only the times of compiled kernels depend on these two.
+        if self.prog.opaque_globals {
+            wave.stores = share(all(|b| b.written), all(|b| b.written) + all(|b| b.read));
+            wave.written = share(all(|b| b.written), all(|b| b.stored)).min(1.0);
+        }
         for b in &per {
             total.add(b);
         }
