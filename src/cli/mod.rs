@@ -125,8 +125,8 @@ pub struct LaunchArgs {
     #[arg(long, value_name = "XxYxZ", value_parser = three, help_heading = "Compiled kernels")]
     pub cluster: Option<Three>,
 
-    /// The launch: a file (.json) with grid, args, shared and regs (docs/import.md). A run needs it or --grid and --arg; a
-    /// proof is for every launch
+    /// The launch: a file (.json) with grid, block, cluster, args, shared and regs (docs/import.md). A run needs it or
+    /// --grid and --arg; a proof is for every launch
     #[arg(long, value_name = "FILE", help_heading = "Compiled kernels")]
     pub launch: Option<PathBuf>,
 

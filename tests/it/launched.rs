@@ -92,6 +92,11 @@ fn a_launch_is_a_file_or_options() {
     // An option stands above the file.
     let longer = warpline(&["run", &file, "--launch", &launch, "--arg", "1=16"]);
     assert!(cycles(&longer.out) > cycles(&by_file.out), "{}", longer.out);
+    // Where the text does not say how many threads a block has, the file does.
+    let open = dir.write("open.ptx", COPIES.replace(".reqntid 32\n", ""));
+    let sized = dir.write("b.json", LAUNCH.replace(r#""grid""#, r#""block": [32], "grid""#));
+    let by_block = warpline(&["run", &open, "--launch", &sized]);
+    assert_eq!(cycles(&by_block.out), cycles(&by_file.out), "{}", by_block.err);
     let other = warpline(&["run", &file, "--launch", &launch, "--machine", "h200"]);
     assert!(other.out.contains("h200") && other.out.contains("--machine"), "{}", other.out);
 }
@@ -142,6 +147,7 @@ fn wrong_launches_are_errors() {
         (r#"{"grid": [4], "args": [{"box": [4]}, 8, 0.5]}"#, "an argument is"),
         (r#"{"grid": [4], "regs": 300}"#, "300 registers"),
         (r#"{"grid": [4], "blocks": 1}"#, "blocks"),
+        (r#"{"grid": [4], "block": [2048]}"#, "from 1 to 1024"),
     ];
     for (text, why) in wrong {
         let launch = dir.write("l.json", text);

@@ -19,6 +19,8 @@ use super::readable_name;
 use crate::error::{Error, Position, Sources};
 use crate::request::Request;
 
+/// Most threads of a block, and CTAs of a cluster, along a dimension.
+const MOST_ALONG: i64 = 1024;
 /// Largest grid along each dimension.
 const LARGEST_GRID: [i64; 3] = [(1 << 31) - 1, 65_535, 65_535];
 /// Most bytes of shared memory of a launch.
@@ -52,6 +54,10 @@ const DTYPES: [&str; 17] = [
 struct LaunchFile {
     #[serde(default, deserialize_with = "grid")]
     grid: Option<[u32; 3]>,
+    #[serde(default, deserialize_with = "three")]
+    block: Option<[u32; 3]>,
+    #[serde(default, deserialize_with = "three")]
+    cluster: Option<[u32; 3]>,
     #[serde(default, deserialize_with = "arguments")]
     args: Option<Vec<Argument>>,
     #[serde(default, deserialize_with = "shared")]
@@ -79,6 +85,18 @@ pub(super) fn sizes(list: &[i64]) -> Result<[u32; 3], String> {
         grid[d] = *n as u32;
     }
     Ok(grid)
+}
+
+/// The sizes of a block or a cluster.
+fn three<'de, D: Deserializer<'de>>(d: D) -> Result<Option<[u32; 3]>, D::Error> {
+    let list = Vec::<i64>::deserialize(d)?;
+    if list.is_empty() || list.len() > 3 || list.iter().any(|n| !(1..=MOST_ALONG).contains(n)) {
+        let message = format!("a block or a cluster has one to three sizes from 1 to {MOST_ALONG}");
+        return Err(serde::de::Error::custom(message));
+    }
+    let mut sizes = [1; 3];
+    sizes.iter_mut().zip(list).for_each(|(size, n)| *size = n as u32);
+    Ok(Some(sizes))
 }
 
 fn shared<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u32>, D::Error> {
@@ -256,6 +274,8 @@ pub(super) fn launch(request: &Request, entry: &Entry) -> Result<Launch, Error> 
             options.into_iter().for_each(|(p, a)| launch.give(p, a));
         }
         launch.grid = launch.grid.or(from_file.grid);
+        launch.block = launch.block.or(from_file.block);
+        launch.cluster = launch.cluster.or(from_file.cluster);
         launch.shared = launch.shared.or(from_file.shared);
         launch.regs = launch.regs.or(from_file.regs);
     }
