@@ -101,6 +101,24 @@ fn a_launch_is_a_file_or_options() {
     assert!(other.out.contains("h200") && other.out.contains("--machine"), "{}", other.out);
 }
 
+/// An access whose place memory gives is taken to hit L2, and the note says where it is.
+#[test]
+fn places_that_memory_gives_are_named() {
+    let dir = TempDir::new();
+    let launch = dir.write("l.json", LAUNCH);
+    let told = "a place that is not known";
+    let known = warpline(&["run", &dir.write("k.ptx", COPIES), "--launch", &launch]);
+    assert!(!known.out.replace("\n", " ").contains(told), "{}", known.out);
+    let by_memory = COPIES.replace(
+        "	mov.u32 %r6, 0;\n",
+        "	ld.global.u32 %r8, [%rd1];\n	mul.wide.u32 %rd2, %r8, 16;\n	add.s64 %rd1, %rd1, %rd2;\n	mov.u32 %r6, 0;\n",
+    );
+    let said = warpline(&["run", &dir.write("m.ptx", by_memory), "--launch", &launch]);
+    let words: Vec<&str> = said.out.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.contains(told) && text.contains("(line 25)"), "{}{}", said.out, said.err);
+}
+
 /// Every command that runs a kernel takes a compiled one.
 #[test]
 fn commands_that_run_kernels_take_compiled_ones() {

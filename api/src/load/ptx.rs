@@ -10,7 +10,7 @@ use warpline_import::ptx::{self, Entry, Module, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
 use warpline_sim::fences::{Cover, Fences, Level};
-use warpline_sim::ir::{Class, Instr, MoveKind, Op, Program};
+use warpline_sim::ir::{self, Class, Instr, Op, Program};
 use warpline_sim::machine::Machine;
 use warpline_sim::report::Fidelity;
 
@@ -237,7 +237,7 @@ pub(super) fn load(request: &Request) -> Result<Subject, Error> {
         let charged = match &kernel.untimed {
             None => {
                 let schedule = &kernel.assembled;
-                let arrays = if arrays_unknown { ARRAYS_UNKNOWN.to_string() } else { unknown_copies(&program) };
+                let arrays = if arrays_unknown { ARRAYS_UNKNOWN.to_string() } else { unknown_places(&program) };
                 format!("{CHARGED} {schedule} {arrays}Races are not looked for: `verify` does that")
             }
             Some(why) => format!("{NOT_CHARGED} ({why})"),
@@ -348,33 +348,30 @@ const CHARGED: &str = "Instructions are those of the PTX, by class, and addresse
 const ARRAYS_UNKNOWN: &str = "The launch gives no array: all accesses to global memory are taken to hit L2, and the time is \
                               too short by the traffic of DRAM. `--launch FILE` gives arrays. ";
 
-/// The copies that read no array of the launch, in words: their tensor map or address is not known.
-fn unknown_copies(program: &Program) -> String {
-    let unknown = |i: &Instr| match i {
-        Instr::Op { op: Op::Move { how: MoveKind::TmaLoad | MoveKind::CpAsync, src, .. }, .. } => {
-            let o = &program.objects[src.obj as usize];
-            o.class == Class::Global && o.name == lift::UNKNOWN_GLOBAL
-        }
-        _ => false,
+/// The accesses to global memory at places that are not known, in words.
+fn unknown_places(program: &Program) -> String {
+    let is_unknown = |p: &ir::Place| {
+        let o = &program.objects[p.obj as usize];
+        o.class == Class::Global && o.name == lift::UNKNOWN_GLOBAL
     };
-    let mut lines: Vec<String> = Vec::new();
-    for pc in (0..).zip(&program.code).filter(|(_, i)| unknown(i)).map(|(pc, _)| pc) {
-        lines.push(program.site(pc).line.to_string());
-    }
+    let unknown =
+        |i: &Instr| matches!(i, Instr::Op { op: Op::Move { src, dst, .. }, .. } if is_unknown(src) || is_unknown(dst));
+    let mut lines: Vec<u32> =
+        (0..).zip(&program.code).filter(|(_, i)| unknown(i)).map(|(pc, _)| program.site(pc).line).collect();
+    lines.sort_unstable();
     lines.dedup();
-    let more = lines.len().saturating_sub(3);
-    lines.truncate(3);
-    match (lines.is_empty(), more) {
-        (true, _) => String::new(),
-        (_, 0) if lines.len() == 1 => format!("{UNKNOWN_COPIES} (line {}). ", lines[0]),
-        (_, 0) => format!("{UNKNOWN_COPIES} (lines {}). ", lines.join(", ")),
-        (_, n) => format!("{UNKNOWN_COPIES} (lines {} and {n} more). ", lines.join(", ")),
+    let first: Vec<String> = lines.iter().take(3).map(u32::to_string).collect();
+    match lines.len() {
+        0 => String::new(),
+        1 => format!("{UNKNOWN_PLACES} (line {}). ", first[0]),
+        n if n <= first.len() => format!("{UNKNOWN_PLACES} (lines {}). ", first.join(", ")),
+        n => format!("{UNKNOWN_PLACES} (lines {} and {} more). ", first.join(", "), n - first.len()),
     }
 }
 
-/// What a run leaves out where some copies read an array that is not known.
-const UNKNOWN_COPIES: &str = "Some copies have a tensor map or an address that is not known, such as a map that the kernel \
-                              writes: they are taken to hit L2, and DRAM does not count them";
+/// What a run leaves out where the places of some accesses are not known.
+const UNKNOWN_PLACES: &str = "Some accesses to global memory have a place that is not known, such as one that memory gives, or a \
+                              tensor map that the kernel writes: they are taken to hit L2, and DRAM does not count them";
 
 /// Whether an argument is an array, or has one inside.
 fn gives_array(a: &Argument) -> bool {

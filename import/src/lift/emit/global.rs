@@ -10,6 +10,7 @@ use warpline_sim::ir::{IssueCount, Place, Selection, Writes};
 use crate::lift::build::{LEFT, LOADED, STORED};
 use crate::lift::launch::{Argument, Array, ParamField, TensorMap};
 use crate::lift::memory::intervals::united;
+use crate::lift::memory::objects::UNKNOWN_GLOBAL;
 use crate::lift::merge::Set;
 use crate::lift::timed::{SHARED_LOAD, sample};
 use crate::lift::tree::{Effect, Global, GlobalAccess};
@@ -160,7 +161,8 @@ impl Emit<'_, '_, '_> {
         let obj = match self.matrices.get(&key) {
             Some(o) => *o,
             None => {
-                let name = b.source.map_or("memory".to_string(), |f| f.to_string());
+                let known = b.source.filter(|_| b.at.is_some());
+                let name = known.map_or(UNKNOWN_GLOBAL.to_string(), |f| f.to_string());
                 let matrix = Object::whole(name, Class::Global, layout.dtype, [layout.rows, layout.cols]);
                 let o = self.object(Object { block: [b.rows, b.cols], ..matrix });
                 self.matrices.insert(key, o);
