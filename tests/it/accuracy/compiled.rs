@@ -36,7 +36,10 @@ const LISTS: [List; 2] = [
     },
 ];
 
-/// Kernels on the other chip. Intervals of predictions do not use them.
+/// Lists on an H100 that have no table on the page.
+const OTHERS: [&str; 2] = ["calibrate/data/h100_kernels_third", "calibrate/data/h100_kernels_waves"];
+
+/// Kernels on the other chip.
 const H200: List = List {
     folder: "calibrate/data/h200_kernels",
     every: 9,
@@ -74,6 +77,11 @@ impl Row {
         self.folder != FOLDER
     }
 
+    /// The machine that it ran on.
+    pub(super) fn machine(&self) -> &'static str {
+        machine(&self.folder)
+    }
+
     fn family(&self) -> &str {
         self.name.split('_').next().unwrap_or_default()
     }
@@ -105,12 +113,16 @@ fn mhz(row: &Value) -> f64 {
     (number(row, "cycles") / number(row, "ns") * 1e3).round()
 }
 
+/// The machine that the kernels of a list ran on.
+fn machine(folder: &str) -> &'static str {
+    if folder == H200.folder { "h200" } else { "h100" }
+}
+
 /// A request for the run of a recorded kernel.
 pub(super) fn request(row: &Value) -> Request {
     let (folder, name) = (text(row, "folder"), text(row, "name"));
-    let machine = if folder == H200.folder { "h200" } else { "h100" };
     Request {
-        machine: Some(machine.into()),
+        machine: Some(machine(folder).into()),
         texts: Sources::from([("l.json".to_string(), row["launch"].to_string())]),
         launch_file: Some("l.json".into()),
         bind_launch: true,
@@ -157,13 +169,17 @@ pub(super) static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| rows(&LISTS, |list
 /// The rows of an H200 on the page.
 pub(super) static ON_AN_H200: LazyLock<Vec<Row>> = LazyLock::new(|| rows(&[H200], |list| list.every));
 
-/// All rows of an H100.
+/// All rows of all lists.
 pub(super) fn all() -> Vec<Row> {
-    rows(&LISTS, |_| 1)
+    let folders = LISTS.iter().map(|l| l.folder).chain(OTHERS).chain([H200.folder]);
+    simulated(folders.flat_map(recorded).collect())
 }
 
 fn rows(lists: &[List], every: impl Fn(&List) -> usize) -> Vec<Row> {
-    let asked: Vec<Value> = lists.iter().flat_map(|l| recorded(l.folder).into_iter().step_by(every(l))).collect();
+    simulated(lists.iter().flat_map(|l| recorded(l.folder).into_iter().step_by(every(l))).collect())
+}
+
+fn simulated(asked: Vec<Value>) -> Vec<Row> {
     asked.par_iter().map(row).collect()
 }
 

@@ -64,13 +64,13 @@ fn core(text: &mut String, sweep: &b200::Sweep) {
     }
 }
 
-/// Compiled kernels on an H100.
-fn from_ptx(text: &mut String, rows: &[compiled::Row]) {
-    rows.iter().for_each(|r| row(text, "h100", "sm_90a", &r.traits, r.cycles, &r.name));
+/// Compiled kernels.
+fn from_ptx<'r>(text: &mut String, rows: impl IntoIterator<Item = &'r compiled::Row>) {
+    rows.into_iter().for_each(|r| row(text, r.machine(), "sm_90a", &r.traits, r.cycles, &r.name));
 }
 
 /// Holds the file to the rows, or writes it. Of the compiled kernels, only those given are compared.
-pub(super) fn check(write: bool, products_of: [&[h200::Row]; 2], sweep: &b200::Sweep, rows: &[compiled::Row]) {
+pub(super) fn check(write: bool, products_of: [&[h200::Row]; 2], sweep: &b200::Sweep, compiled: [&[compiled::Row]; 2]) {
     let mut text = HEAD.to_string();
     products_of.iter().for_each(|rows| products(&mut text, rows));
     emitted(&mut text);
@@ -81,7 +81,7 @@ pub(super) fn check(write: bool, products_of: [&[h200::Row]; 2], sweep: &b200::S
         std::fs::write(&path, &text).expect("the file");
         return;
     }
-    from_ptx(&mut text, rows);
+    from_ptx(&mut text, compiled.into_iter().flatten());
     let there = std::fs::read_to_string(&path).expect("models/measured.csv");
     let there: std::collections::BTreeSet<&str> = there.lines().collect();
     for line in text.lines() {
