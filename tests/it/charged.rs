@@ -16,11 +16,15 @@ fn number_of(name: &str, code: &str, grid: u32) -> f64 {
 
 /// The report of such a kernel, with more options.
 fn report_of(code: &str, grid: u32, options: &[&str]) -> serde_json::Value {
-    report_with(code, (grid, 65536, 32), options)
+    report_with(code, (grid, [65536; 2], 32), options)
 }
 
-/// The same, with a second array of this many numbers and this many threads.
-fn report_with(code: &str, (grid, second, threads): (u32, u32, u32), options: &[&str]) -> serde_json::Value {
+/// The same, with arrays of so many numbers and so many threads.
+pub(crate) fn report_with(
+    code: &str,
+    (grid, numbers, threads): (u32, [u32; 2], u32),
+    options: &[&str],
+) -> serde_json::Value {
     let dir = TempDir::new();
     let text = format!(
         "\
@@ -48,7 +52,7 @@ fn report_with(code: &str, (grid, second, threads): (u32, u32, u32), options: &[
 "
     );
     let array = |n: u32| format!(r#"{{"ptr": [{n}], "dtype": "float32"}}"#);
-    let args = [array(65536), array(second)].join(", ");
+    let args = numbers.map(array).join(", ");
     let launch = format!(r#"{{"grid": [{grid}], "args": [{args}], "shared": 0, "regs": 32}}"#);
     let (file, launch) = (dir.write("k.ptx", text), dir.write("l.json", launch));
     let mut arguments = vec!["run", file.as_str(), "--launch", launch.as_str(), "--json"];
@@ -144,7 +148,7 @@ fn ctas_of_different_lengths_go_to_the_first_free_core() {
 fn what_all_ctas_load_stays_in_the_cache_of_a_core() {
     let code = "\tmov.u32 %r3, %ctaid.x;\n\tmul.wide.u32 %rd6, %r3, 32;\n\tadd.s64 %rd7, %rd4, %rd6;\n\
                 \tld.global.f32 %f1, [%rd7];\n\tld.global.f32 %f2, [%rd5];\n\tadd.f32 %f3, %f1, %f2;\n";
-    let hits = |second| report_with(code, (8448, second, 32), &[])["l2_hit_rate"].as_f64().expect("a rate");
+    let hits = |second| report_with(code, (8448, [65536, second], 32), &[])["l2_hit_rate"].as_f64().expect("a rate");
     // Weights of 128 bytes are looked up once by each core. Those of a large array are looked up by each CTA.
     let (small, large) = (hits(1024), hits(65536));
     assert!(2.0 * small < large, "{small} and {large}");
@@ -183,8 +187,9 @@ fn small_ctas_use_all_schedulers() {
         lines(16, |i| format!("fma.rn.f32 %f{0}, %f{0}, %f{0}, %f{0};", i % 16))
     );
     // Eight warps a core.
-    let [one, two, four] = [(1056, 32), (528, 64), (264, 128)]
-        .map(|(grid, threads)| report_with(&code, (grid, 65536, threads), &[])["cycles"].as_f64().expect("a number"));
+    let [one, two, four] = [(1056, 32), (528, 64), (264, 128)].map(|(grid, threads)| {
+        report_with(&code, (grid, [65536; 2], threads), &[])["cycles"].as_f64().expect("a number")
+    });
     assert!(one < four * 1.2 && two < four * 1.2, "{one}, {two}, {four}");
 }
 

@@ -1,53 +1,27 @@
 //! What the slices of L2 take of a compiled kernel: lines from memory, stored bytes, and what has to leave for them.
 
-use warpline_tests::{TempDir, warpline};
+use crate::charged::report_with;
 
 /// Threads of a CTA.
 const THREADS: u32 = 256;
 
 /// The microseconds of a kernel on an H100 whose threads have 16 bytes of an array each, and read or store them.
 fn time_of(mib: u32, reads: bool, stores: bool) -> f64 {
-    let dir = TempDir::new();
-    let read = "	ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];\n";
-    // Without a store, a condition that is never true keeps the load.
-    let store = "	st.global.v4.f32 [%rd5], {%f1, %f2, %f3, %f4};\n";
-    let guarded = "	setp.eq.f32 %p1, %f1, 0f3F800001;\n	@%p1 st.global.f32 [%rd2], %f2;\n";
-    let code =
-        [if reads { read } else { "" }, if stores { store } else { "" }, if stores { "" } else { guarded }].concat();
-    let text = format!(
-        "\
-.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1)
-.reqntid {THREADS}
-{{
-	.reg .pred %p<2>;
-	.reg .b32 %r<8>;
-	.reg .f32 %f<8>;
-	.reg .b64 %rd<8>;
-	ld.param.u64 %rd1, [k_param_0];
-	ld.param.u64 %rd2, [k_param_1];
-	mov.u32 %r1, %tid.x;
-	mov.u32 %r2, %ctaid.x;
-	mad.lo.u32 %r3, %r2, {THREADS}, %r1;
-	mul.wide.u32 %rd3, %r3, 16;
-	add.s64 %rd4, %rd1, %rd3;
-	add.s64 %rd5, %rd2, %rd3;
+    let place = "\
+	mov.u32 %r3, %ctaid.x;
+	mad.lo.u32 %r4, %r3, 256, %r1;
+	mul.wide.u32 %rd6, %r4, 16;
+	add.s64 %rd7, %rd1, %rd6;
+	add.s64 %rd8, %rd2, %rd6;
 	mov.f32 %f1, 0f00000000;
-	mov.f32 %f2, 0f00000000;
-	mov.f32 %f3, 0f00000000;
-	mov.f32 %f4, 0f00000000;
-{code}	ret;
-}}
-"
-    );
-    let array = format!(r#"{{"ptr": [{}], "dtype": "float32"}}"#, mib << 18);
+";
+    let read = "	ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd7];\n";
+    let store = "	st.global.v4.f32 [%rd8], {%f1, %f1, %f1, %f1};\n";
+    // Without a store, a condition that is never true keeps the load.
+    let use_it = "	setp.eq.f32 %p1, %f1, 0f3F800001;\n	@%p1 st.global.f32 [%rd2], %f1;\n";
+    let code = [place, if reads { read } else { "" }, if stores { store } else { use_it }].concat();
     let grid = (mib << 20) / 16 / THREADS;
-    let launch = format!(r#"{{"grid": [{grid}], "args": [{array}, {array}], "shared": 0, "regs": 32}}"#);
-    let (file, launch) = (dir.write("k.ptx", text), dir.write("l.json", launch));
-    let said = warpline(&["run", &file, "--launch", &launch, "--machine", "h100", "--json"]);
-    let report: serde_json::Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {}", said.err));
+    let report = report_with(&code, (grid, [mib << 18; 2], THREADS), &["--machine", "h100"]);
     report["time_us"].as_f64().unwrap_or_else(|| panic!("{report}"))
 }
 
