@@ -135,7 +135,7 @@ impl Arena {
                 _ => self.int(0),
             };
         }
-        if let Some(t) = self.is_multiple(k, &parts) {
+        if let Some(t) = self.is_multiple(k, &parts).or_else(|| self.equal_quotient(x)) {
             return t;
         }
         let g = parts.iter().fold(0, |g, (_, c)| gcd(g, *c));

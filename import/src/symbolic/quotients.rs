@@ -3,6 +3,24 @@
 use super::{Arena, Atom, Facts, Node, Op, Term};
 
 impl Arena {
+    /// `y - y mod c == n c`, which a mask of the low bits makes, as `y / c == n`.
+    pub(super) fn equal_quotient(&mut self, x: Term) -> Option<Term> {
+        let (_, parts) = self.parts(x);
+        let (rem, by) = parts.iter().copied().find(|(t, by)| {
+            let divides = |args: &[Term]| self.constant(args[1]).is_some_and(|c| c > 1);
+            by.abs() == 1 && matches!(self.node(*t), Node::Op(Op::Rem, args) if divides(args))
+        })?;
+        let Node::Op(_, args) = self.node(rem).clone() else { return None };
+        let masked = self.sub(args[0], rem);
+        let masked = self.scale(masked, -by);
+        let rest = self.sub(x, masked);
+        let (rest, c) = (self.constant(rest)?, self.constant(args[1])?);
+        let quotient = self.div(args[0], args[1]);
+        let quotient = self.scale(quotient, -by);
+        let quotient = self.plus(quotient, rest / c);
+        (rest % c == 0).then(|| self.eq(quotient))
+    }
+
     /// `(y / d + rest) / c` as `(y + d rest) / (d c)`. The rest consists of numbers of the launch. An example of the form:
     /// a compiler divides by 148 as a shift by two bits and a division by 37.
     pub(super) fn nested_quotient(&mut self, t: Term, c: i64) -> Option<Term> {
@@ -152,5 +170,21 @@ mod tests {
         let right = a.sub(many, y);
         let right = a.plus(right, 147);
         assert_eq!(nested, a.div(right, all));
+    }
+
+    #[test]
+    fn a_masked_number_is_compared_as_a_quotient() {
+        let mut a = Arena::default();
+        let n = a.atom(Atom::Param(0, 0));
+        let (mask, by) = (a.int(-256), a.int(256));
+        let (masked, quotient) = (a.and(n, mask), a.div(n, by));
+        for (number, times) in [(256, 1), (-512, -2), (0, 0)] {
+            let (x, y) = (a.plus(masked, -number), a.plus(quotient, -times));
+            assert_eq!(a.eq(x), a.eq(y));
+        }
+        // No multiple of 256 is 255.
+        let x = a.plus(masked, -255);
+        let x = a.eq(x);
+        assert!((-600..600).all(|i| a.value(x, &|_| Some(i)) == Some(0)));
     }
 }

@@ -68,3 +68,31 @@ fn asynchronous_reductions_do_not_race_with_each_other() {
     let faulty = verdict(&all(&relaxed, 256));
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
+
+/// A relaxed arrival behind a fence that releases tells the other CTA that the words have been read.
+#[test]
+fn a_fence_before_a_relaxed_arrival_releases() {
+    let all = |fence: &str| {
+        verdict(&format!(
+            "{MEET}{LOAD}\tbar.warp.sync -1;\n\t@%p1 bra $L2;\n{fence}\
+             \tmbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r8];\n$L2:\n{WAIT}\
+             \tst.shared::cluster.b32 [%r6], %r1;\n{MEET}"
+        ))
+    };
+    for fence in ["fence.acq_rel.cluster", "fence.sc.gpu"] {
+        assert_eq!(all(&format!("\t{fence};\n")), "proved\t");
+    }
+    let without = [
+        String::new(),
+        // Of a smaller scope, for inits alone, and for memory that the far store does not access.
+        "\tfence.acq_rel.cta;\n".into(),
+        "\tfence.mbarrier_init.release.cluster;\n".into(),
+        "\tfence.release.sync_restrict::shared::cta.cluster;\n".into(),
+        // The word is read again behind the fence.
+        format!("\tfence.acq_rel.cluster;\n{LOAD}"),
+    ];
+    for fence in without {
+        let faulty = all(&fence);
+        assert!(faulty.starts_with("violated") && faulty.contains("nothing orders it"), "{fence}{faulty}");
+    }
+}

@@ -48,6 +48,7 @@ mod tails;
 mod tensor_rows;
 mod threads;
 mod thresholds;
+mod turns;
 mod two_counts;
 mod unwritten;
 mod values;

@@ -158,3 +158,35 @@ fn a_size_that_is_compared_without_a_sign_sets_a_trip_count() {
     let faulty = verdict_on(&source("mov.b32 %r8, %r8"));
     assert!(faulty.starts_with("violated"), "{faulty}");
 }
+
+/// The number of steps is a signed quotient. The compiler compares the size with multiples of the divisor, and its mask
+/// keeps only the bits that the quotient can have.
+#[test]
+fn a_mask_keeps_the_bits_that_a_quotient_has() {
+    let step = |label: &str| format!("{ADDRESS}{}{NEXT}\txor.b32 %r8, %r8, %r13;\n", meet(label, "%r8"));
+    let source = |mask: u32, flip: &str| {
+        let several: String = (0..4).map(|k| step(&format!("W{k}"))).collect();
+        let several = several.replace("xor.b32 %r8, %r8, %r13", flip);
+        let one = step("W");
+        let all = format!(
+            "\tshr.s32 %r20, %r29, 31;\n\tshr.u32 %r20, %r20, 24;\n\tadd.s32 %r20, %r29, %r20;\n\tshr.s32 %r10, %r20, 8;\n\
+             \tsetp.lt.s32 %p4, %r29, 256;\n\t@%p4 bra $END;\n\tmax.s32 %r21, %r10, 1;\n\tand.b32 %r3, %r21, 3;\n\
+             \tsetp.lt.u32 %p5, %r29, 1024;\n\t@%p5 bra $REST;\n\tand.b32 %r22, %r21, {mask};\n\tneg.s32 %r4, %r22;\n\
+             $STEPS:\n{several}\tadd.s32 %r4, %r4, 4;\n\tsetp.ne.b32 %p6, %r4, 0;\n\t@%p6 bra $STEPS;\n\
+             \tsetp.eq.b32 %p7, %r3, 0;\n\t@%p7 bra $END;\n\
+             $REST:\n\tneg.s32 %r5, %r3;\n\
+             $ONE:\n{one}\tadd.s32 %r5, %r5, 1;\n\tsetp.ne.b32 %p8, %r5, 0;\n\t@%p8 bra $ONE;\n"
+        );
+        let text = kernel("\tmov.b32 %r7, 0;\n\tmov.b32 %r8, 0;\n", 3, &|_, _| String::new(), (SIZE, ""));
+        let (before, behind) = (text.find("$TILE:").expect("tiles"), text.find("$END:").expect("an end"));
+        format!("{}{all}{}", &text[..before], &text[behind..])
+    };
+    let flips = "xor.b32 %r8, %r8, %r13";
+    assert_eq!(verdict_on(&source(0x7ffffc, flips)), "proved\t");
+    // The phase does not flip in the unrolled steps.
+    let faulty = verdict_on(&source(0x7ffffc, "mov.b32 %r8, %r8"));
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+    // A mask of fewer bits than the quotient has changes the number of steps.
+    let (all, less) = (program(&source(0x7ffffc, flips)), program(&source(0x3ffffc, flips)));
+    assert!(!all.contains("1048576") && less.contains("1048576"), "{all}{less}");
+}

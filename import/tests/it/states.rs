@@ -92,3 +92,54 @@ fn dropped_arrivals_are_not_waited_for() {
     let faulty = verdict(64, &body("mbarrier.arrive"));
     assert_eq!(faulty, "violated\thangs");
 }
+
+/// All lanes expect bytes, and each its own: the barrier expects their sum.
+#[test]
+fn each_lane_that_expects_bytes_counts() {
+    let body = |bytes: u32, each: &str| {
+        format!(
+            "\tld.param.u64 %rd9, [k_param_0];\n\tcvta.to.global.u64 %rd8, %rd9;\n\tfence.proxy.async.shared::cta;\n\
+             \tbar.sync 0;\n\tmov.b32 %r11, 4;\n{each}\t@%p1 bra $L4;\n\
+             \tcp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r3], [%rd8], {bytes}, [%r2];\n$L4:\n\
+             \tbar.warp.sync -1;\n\tmbarrier.arrive.expect_tx.release.cta.shared::cta.b64 %rd1, [%r2], %r11;\n{}\
+             \tld.shared.b32 %r8, [%r5];\n",
+            wait("L2", "%rd1")
+        )
+    };
+    assert_eq!(verdict(64, &body(256, "")), "proved\t");
+    let faulty = verdict(64, &body(128, ""));
+    assert!(faulty.contains("128 bytes more than the copies deliver"), "{faulty}");
+    // Every second lane expects eight bytes, and the others none.
+    let second = "\tand.b32 %r11, %r1, 1;\n\tshl.b32 %r11, %r11, 3;\n";
+    assert_eq!(verdict(64, &body(256, second)), "proved\t");
+    let faulty = verdict(64, &body(128, second));
+    assert!(faulty.contains("128 bytes more than the copies deliver"), "{faulty}");
+}
+
+/// The warps wait for different barriers, and then all read one word behind a barrier of all threads. The word decides
+/// whether they meet again.
+#[test]
+fn a_word_behind_a_barrier_of_all_threads_is_one() {
+    let body = |store: &str, late: &str| {
+        format!(
+            "\tld.param.u64 %rd9, [k_param_0];\n\tld.global.b32 %r11, [%rd9];\n\tsetp.lt.s32 %p3, %r1, 32;\n\
+             \t@%p3 bra $L4;\n{ARRIVE}{}$L4:\n{store}\tbar.sync 0;\n{late}\tld.shared.b32 %r8, [%r3];\n\
+             \tsetp.eq.s32 %p6, %r8, 0;\n\t@%p6 bra $L5;\n\tbar.sync 0;\n$L5:\n",
+            wait("L2", "%rd1")
+        )
+    };
+    let store = "\t@%p1 bra $L6;\n\tst.shared.b32 [%r3], %r11;\n$L6:\n";
+    assert_eq!(verdict(32, &body(store, "")), "proved\t");
+    // The word is stored behind the barrier, so that a warp may read it before.
+    let faulty = verdict(32, &body("", store));
+    assert!(faulty.starts_with("violated") && faulty.contains("nothing orders it"), "{faulty}");
+    // The second warp reads the word behind a later barrier, and another word is stored there in between.
+    let between =
+        "\t@%p3 bra $L7;\n\tbar.sync 0;\n\tbra $L8;\n$L7:\n\tld.shared.b32 %r8, [%r3];\n\tbar.sync 0;\n$L8:\n";
+    let later = body(store, "").replace(
+        "\tld.shared.b32 %r8, [%r3];\n",
+        &format!("{between}\t@%p3 bra $L9;\n\tld.shared.b32 %r8, [%r3];\n$L9:\n"),
+    );
+    let faulty = verdict(32, &later);
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+}

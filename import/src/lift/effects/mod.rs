@@ -272,9 +272,9 @@ impl Walk<'_, '_> {
                 })?;
             }
             "expect_tx" => {
-                let (bar, bytes) = (self.same(i, &address, "address")?, self.same(i, i.arg(mem + 1), "bytes")?);
+                let bar = self.same(i, &address, "address")?;
                 let (bar, cta) = self.s.remote(bar);
-                self.push(at, 0, Effect::Expect { bar, bytes, cta })?;
+                self.expect_each(at, i, 0, (bar, i.arg(mem + 1), cta))?;
             }
             "arrive" | "arrive_drop" => self.arrive(at, i, mem)?,
             "try_wait" | "test_wait" => {

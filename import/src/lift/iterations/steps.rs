@@ -174,8 +174,32 @@ pub(crate) fn with(s: &mut Shared<'_>, t: Term, x: Term, new: Term) -> Term {
                 all.insert(q, s.arena.div(new, more));
             }
         }
-        s.arena.replace(t, &all, &mut FxHashMap::default())
+        match rounded_down(s, x).filter(|_| all.len() == 1) {
+            Some(down) => with_both(s, t, (x, down), new),
+            None => s.arena.replace(t, &all, &mut FxHashMap::default()),
+        }
     }
+}
+
+/// The quotient that rounds down, of one that rounds to zero.
+fn rounded_down(s: &mut Shared<'_>, x: Term) -> Option<Term> {
+    let Node::Op(Op::DivZero, args) = s.arena.node(x).clone() else { return None };
+    Some(s.arena.div(args[0], args[1]))
+}
+
+/// A term with another one in place of a quotient that rounds to zero. The quotient that rounds down is the same number
+/// where it is positive, and else also the number below. Where this makes a difference, it stays.
+fn with_both(s: &mut Shared<'_>, t: Term, (x, down): (Term, Term), new: Term) -> Term {
+    let at = |s: &mut Shared<'_>, value: Option<Term>| {
+        let all = FxHashMap::from_iter([(x, new)].into_iter().chain(value.map(|v| (down, v))));
+        s.arena.replace(t, &all, &mut FxHashMap::default())
+    };
+    let same = at(s, Some(new));
+    if s.arena.constant(new).is_none_or(|n| n > 0) {
+        return same;
+    }
+    let below = s.arena.plus(new, -1);
+    if at(s, Some(below)) == same { same } else { at(s, None) }
 }
 
 /// The values that operations and variables have for one number of steps.

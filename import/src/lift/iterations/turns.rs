@@ -42,9 +42,14 @@ fn turns_of(a: &Arena, t: Term) -> Option<Term> {
     }
 }
 
-/// Calls `f` on nodes that stand at the same place.
+/// Calls `f` on the branches and loops that stand at the same place. Between them, the CTAs may do different operations.
 fn both(list: &[Merged], first: &[Merged], f: &mut impl FnMut(&MergedKind, &MergedKind)) {
-    for (x, y) in list.iter().zip(first).take_while(|(x, y)| x.at == y.at) {
+    let mut rest = first;
+    for x in list.iter().filter(|n| matches!(n.kind, MergedKind::If(..) | MergedKind::For(..))) {
+        let is_same = |y: &Merged| x.at == y.at && std::mem::discriminant(&x.kind) == std::mem::discriminant(&y.kind);
+        let Some(n) = rest.iter().position(is_same) else { continue };
+        let y = &rest[n];
+        rest = &rest[n + 1..];
         f(&x.kind, &y.kind);
         match (&x.kind, &y.kind) {
             (MergedKind::If(_, a, b), MergedKind::If(_, c, d)) => {

@@ -34,7 +34,7 @@ use crate::lift::facts::slice::{acts, only_global, writes};
 use crate::lift::walk::exits::Exit;
 use crate::lift::walk::{Frame, Stop, Walk, shared};
 use crate::ptx::{Error, Inst, Reg};
-use crate::symbolic::{ALL_LANES, Atom, Facts, Term};
+use crate::symbolic::{ALL_LANES, Atom, Facts, Node as TermNode, Op, Term};
 
 use super::tree::{Node, Val};
 
@@ -139,9 +139,7 @@ impl Walk<'_, '_> {
         let begins = wrote || self.wrote;
         self.open = self.open.or(open);
         // An iteration begins behind all those before it.
-        let ending = self.history;
-        self.history = before;
-        self.remember((first_at, ending, 0));
+        self.remember_loop(first_at, before);
         let mut back = std::mem::take(&mut self.regs);
         if stop != Stop::At(header) && exits.is_empty() {
             // The loop is always left in its first iteration.
@@ -284,15 +282,31 @@ impl Walk<'_, '_> {
     fn bound_counter(&mut self, header: u32, stays: &[Term]) {
         let mut known = None;
         for stay in stays {
+            let count = self.stays(header, *stay);
+            let most = count.map(|q| self.s.arena.range(q));
             // A count that is not negative wraps around nothing.
-            let most = self.stays(header, *stay).map(|q| self.s.arena.range(q));
-            let q = most.and_then(|(low, high)| (low >= 0 && high < MOST_BOUND || low == high).then_some(high));
+            let capped = count.is_some_and(|q| self.is_capped(q));
+            let fits = |low: i64, high: i64| (low >= 0 || capped) && high < MOST_BOUND || low == high;
+            let q = most.and_then(|(low, high)| fits(low, high).then_some(high));
+            if capped && most.is_some_and(|(low, _)| low < 0) {
+                let line = self.inst(self.s.flow.blocks[header as usize].first).line;
+                self.s.assume(line, "sizes that set trip counts are not negative");
+            }
             known = known.into_iter().chain(q).min();
         }
         match known {
             Some(q) => self.s.arena.bound_counter(header, Some(q.max(0))),
             None => self.s.arena.bound_counter(header, None),
         }
+    }
+
+    /// Whether a count is a size, but at most a number: `min(n, 6)`.
+    fn is_capped(&self, count: Term) -> bool {
+        let a = &self.s.arena;
+        let [(least, 1)] = *a.parts(count).1 else { return false };
+        let TermNode::Op(Op::Min, args) = a.node(least) else { return false };
+        let is_size = |t: Term| !a.reads_memory(t) && !a.mentions(t, |x| !matches!(x, Atom::Param(..)));
+        args.iter().any(|t| a.constant(*t).is_some()) && args.iter().all(|t| is_size(*t))
     }
 
     /// The values of registers at the start of an iteration as functions of its number, where they are known.

@@ -2,7 +2,7 @@
 
 use crate::lift::tree::Val;
 use crate::ptx::{Arg, Error, Inst};
-use crate::symbolic::{Atom, Op};
+use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::Walk;
 
@@ -42,10 +42,13 @@ impl Walk<'_, '_> {
 
     /// A number whose sign and low bits a mask clears: the compiler knew that the number is not negative.
     pub(crate) fn masked(&mut self, i: &Inst) -> Result<(), Error> {
-        let mask = positive_mask(i).unwrap_or(-1);
         let from = if matches!(i.arg(1), Arg::Int(_)) { i.arg(2) } else { i.arg(1) };
         let v = self.operand(from)?;
         let lane = self.lanes.trailing_zeros().min(31) as usize;
+        let mask = match positive_mask(i) {
+            Some(mask) => mask,
+            None => self.upper_mask(i, v.at(lane)).unwrap_or(-1),
+        };
         if self.s.arena.range(v.at(lane)).0 < 0 {
             self.s.assume(i.line, "a number of which a mask clears the sign and low bits is not negative");
         }
@@ -59,6 +62,46 @@ impl Walk<'_, '_> {
         );
         self.set_arg(i.arg(0), v);
         Ok(())
+    }
+
+    /// Whether [`upper_mask`](Self::upper_mask) finds the mask of an instruction.
+    pub(crate) fn has_upper_mask(&mut self, i: &Inst) -> bool {
+        if !matches!(i.arg(2), Arg::Int(1..=0x3fff_ffff)) {
+            return false;
+        }
+        let v = self.operand(i.arg(1)).ok();
+        v.and_then(|v| v.uniform(self.lanes)).is_some_and(|t| self.upper_mask(i, t).is_some())
+    }
+
+    /// A mask that clears low bits of a quotient of an argument, as one that keeps all other bits. The compiler knew that the
+    /// bits above the mask are zero: `(n >> 8) & 0x7ffffc`.
+    pub(crate) fn upper_mask(&self, i: &Inst, t: Term) -> Option<i64> {
+        if self.s.arena.constant(t).is_some() {
+            return None;
+        }
+        i.args_from(1).iter().find_map(|a| match a {
+            Arg::Int(v @ 1..=0x3fff_ffff) if i.has("b32") && v % 2 == 0 => {
+                let low = 1i64 << v.trailing_zeros();
+                let most = v + low - 1;
+                let fits = (most + 1) & most == 0 && self.most(t).is_some_and(|n| n <= most);
+                fits.then_some(-low)
+            }
+            _ => None,
+        })
+    }
+
+    /// The largest value of a quotient or maximum of signed arguments of 32 bits.
+    fn most(&self, t: Term) -> Option<i64> {
+        match self.s.arena.node(t) {
+            Node::Const(v) => Some(*v),
+            Node::Atom(Atom::Param(p, o)) => (self.s.cases.bytes.get(&(*p, *o)) == Some(&4)).then_some(i32::MAX.into()),
+            Node::Op(Op::Div | Op::DivZero, args) => {
+                let by = self.s.arena.constant(args[1]).filter(|by| *by > 0)?;
+                Some(self.most(args[0])? / by)
+            }
+            Node::Op(Op::Max, args) => Some(self.most(args[0])?.max(self.most(args[1])?)),
+            _ => None,
+        }
     }
 
     /// The result of `clusterlaunchcontrol.query_cancel`. All roles read the answers in the same order and get the same

@@ -107,8 +107,8 @@ pub(crate) struct Walk<'s, 'a> {
     pub(crate) apart: bool,
     /// Whether lanes may have stored to shared memory by themselves since the warp converged.
     pub(crate) wrote: bool,
-    /// The waits of the warp so far, as a number from [`Shared::histories`].
-    pub(crate) history: u32,
+    /// The waits of the warp so far.
+    pub(crate) history: words::History,
     /// Registers of each `tcgen05.ld` that no operation has waited for, in a text that never waits.
     pub(crate) loading: optional::Loading,
     /// What it has issued and loaded, in a program that is timed.

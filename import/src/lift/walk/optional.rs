@@ -104,6 +104,8 @@ impl Walk<'_, '_> {
         nodes.iter().all(|n| match &n.kind {
             Kind::Op(_, e) => match e {
                 Effect::Touch(..) | Effect::Registers(_) | Effect::TensorLoad(_) | Effect::TensorStore(_) => true,
+                // Its group is complete where another copy of the group would be.
+                Effect::BulkStore { bytes: Some(_), .. } => true,
                 Effect::WarpSync | Effect::Elect | Effect::Fence(Fence::Cta) => true,
                 Effect::TensorWait(true) => !self.open_before.loads,
                 Effect::TensorWait(false) => !self.open_before.stores,

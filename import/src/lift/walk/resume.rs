@@ -22,7 +22,7 @@ pub(crate) struct State {
     peeked_terms: Vec<Term>,
     dry: u32,
     apart: (bool, bool),
-    history: u32,
+    history: super::words::History,
     loading: Loading,
     open: (OpenTensor, OpenTensor),
     assumed: std::collections::BTreeMap<String, u32>,

@@ -271,7 +271,7 @@ impl Walk<'_, '_> {
             "clusterlaunchcontrol" => self.answer(i),
             "call" => self.call(i)?,
             "and" if self.leader_mask(i).is_some() => self.leader(i)?,
-            "and" if positive_mask(i).is_some() => self.masked(i)?,
+            "and" if positive_mask(i).is_some() || self.has_upper_mask(i) => self.masked(i)?,
             "mov" if matches!(to, Arg::List(_)) || matches!(i.args.get(1), Some(Arg::List(_))) => self.packed(i, to)?,
             _ => {
                 let mut args = Vec::new();

@@ -184,7 +184,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             dry: 0,
             apart: false,
             wrote: false,
-            history: 0,
+            history: Default::default(),
             loading: Default::default(),
             issued: Default::default(),
             open: Default::default(),

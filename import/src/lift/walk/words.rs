@@ -3,6 +3,16 @@
 //! Two warps read the same value from shared memory under four conditions: the same instruction, the same iteration,
 //! the same address, and the same waits before it. A write between the two reads would have no order with one of them,
 //! and the verifier would report a race. All other reads have separate values.
+//!
+//! Behind a barrier of all threads, only that barrier and those before it count, where all of them stand outside of loops:
+//!
+//! ```text
+//!   warp 0:  wait full     bar.sync   ld.shared done
+//!   warp 1:  wait empty    bar.sync   ld.shared done     the same value
+//! ```
+//!
+//! Both reads stand between the same two barriers. A write between the two reads would follow the first barrier, and a
+//! wait behind that barrier would order the write before one of them.
 
 use crate::lift::tree::{Effect, Val};
 use crate::ptx::{Arg, Inst};
@@ -17,12 +27,27 @@ pub(crate) struct Word {
     pub(crate) at: (usize, usize),
     /// The address, if all lanes read the same one.
     pub(crate) address: Option<Term>,
-    /// The waits of the warp before it.
+    /// The waits of the warp before it ([`History::waits`]).
     history: u32,
     /// The CTA of the cluster.
     pub(crate) rank: u32,
     /// The warp and the lane, if others may read another value.
     reader: Option<(u32, u32)>,
+}
+
+/// What a warp has waited for, as numbers from [`Shared::histories`](super::shared::Shared::histories).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct History {
+    /// The waits that count.
+    waits: u32,
+    /// The barriers of all threads. `None` where some of them stand in loops, or where lanes pass them apart.
+    barriers: Option<u32>,
+}
+
+impl Default for History {
+    fn default() -> History {
+        History { waits: 0, barriers: Some(0) }
+    }
 }
 
 /// The assumption about generic addresses.
@@ -31,16 +56,45 @@ pub(crate) const POINTERS: &str = "pointers that come from arguments or memory d
 impl Walk<'_, '_> {
     /// Adds an operation to the history of the warp's waits.
     pub(crate) fn remember(&mut self, what: (usize, Term, Term)) {
+        self.history.waits = self.history_of(self.history.waits, what);
+    }
+
+    /// The number of a history and an operation behind it.
+    fn history_of(&mut self, history: u32, what: (usize, Term, Term)) -> u32 {
         let next = self.s.histories.len() as u32 + 1;
-        self.history = *self.s.histories.entry((self.history, what)).or_insert(next);
+        *self.s.histories.entry((history, what)).or_insert(next)
+    }
+
+    /// Goes back to the history before a loop whose iterations end with another one.
+    pub(crate) fn remember_loop(&mut self, at: usize, before: History) {
+        let ending = self.history;
+        self.history = History { waits: before.waits, barriers: before.barriers.and(ending.barriers) };
+        self.remember((at, ending.waits, 0));
+    }
+
+    /// Adds a barrier of the CTA to the history of barriers, and forgets the waits before one of all threads.
+    fn remember_barrier(&mut self, what: (usize, Term, Term), threads: i64, waits: bool) {
+        let all: i64 = self.s.block.iter().map(|n| i64::from(*n)).product();
+        if threads != all {
+            return;
+        }
+        let once = self.frames.is_empty() && self.unsure == 0 && self.lanes == self.all_lanes;
+        self.history.barriers = self.history.barriers.filter(|_| once).map(|before| self.history_of(before, what));
+        if let (true, Some(barriers)) = (waits, self.history.barriers) {
+            self.history.waits = barriers;
+        }
     }
 
     /// Joins the histories of both sides of a branch.
-    pub(crate) fn remember_either(&mut self, at: usize, cond: Term, ways: &[u32]) {
+    pub(crate) fn remember_either(&mut self, at: usize, cond: Term, ways: &[History]) {
         let [a, b] = *ways else { return };
         self.history = a;
-        if a != b {
-            self.remember((at, cond, b));
+        if a.waits != b.waits {
+            self.remember((at, cond, b.waits));
+        }
+        if a.barriers != b.barriers {
+            let both = a.barriers.zip(b.barriers);
+            self.history.barriers = both.map(|(a, b)| self.history_of(a, (at, cond, b)));
         }
     }
 
@@ -50,9 +104,10 @@ impl Walk<'_, '_> {
             self.fresh = None;
         }
         match e {
-            Effect::Bar(id, n, _) => {
-                let (id, n) = (self.s.arena.int(*id), self.s.arena.int(*n));
+            Effect::Bar(id, threads, waits) => {
+                let (id, n) = (self.s.arena.int(*id), self.s.arena.int(*threads));
                 self.remember((at, id, n));
+                self.remember_barrier((at, id, n), *threads, *waits);
             }
             Effect::Wait(bar, parity) => self.remember((at, *bar, *parity)),
             Effect::WaitState(bar, _) => self.remember((at, *bar, 0)),
@@ -64,7 +119,7 @@ impl Walk<'_, '_> {
     /// The value that an instruction reads into its `n`-th register, from shared memory at an address that all lanes
     /// share.
     pub(crate) fn shared_word(&mut self, at: usize, n: usize, address: Term) -> Val {
-        let (history, rank) = (self.history, self.s.rank);
+        let (history, rank) = (self.history.waits, self.s.rank);
         let word = Word { at: (at, n), address: Some(address), history, rank, reader: None };
         Val::Uni(self.word(word))
     }
