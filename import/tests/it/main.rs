@@ -43,6 +43,7 @@ mod sass;
 mod scopes;
 mod skipped;
 mod slots;
+mod split_phases;
 mod states;
 mod tails;
 mod tensor_rows;

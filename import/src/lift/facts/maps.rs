@@ -1,5 +1,7 @@
 //! Tensor maps of copies, by the operands that name them.
 
+use std::collections::BTreeSet;
+
 use crate::ptx::{Arg, Inst, Reg};
 
 use super::slice::writes;
@@ -35,5 +37,30 @@ impl<'c> Maps<'c> {
             Arg::Reg(r) if self.writes.get(r as usize).is_some_and(|n| *n > 1) => None,
             _ => Some((&**base, *offset)),
         }
+    }
+
+    /// Whether two copies name one tensor map by addresses that come from one register.
+    pub(crate) fn same(&self, x: usize, y: usize) -> bool {
+        let of = |at| self.all(std::iter::once(at));
+        of(x).is_some_and(|map| of(y) == Some(map))
+    }
+
+    /// The tensor maps of copies: where each address comes from. `None` where one has no map of one value.
+    pub(crate) fn all(&self, copies: impl Iterator<Item = usize>) -> Option<BTreeSet<(Reg, i64)>> {
+        copies
+            .map(|at| {
+                let (mut from, offset) = self.operand(at)?;
+                // Copies of an address.
+                for _ in 0..4 {
+                    let writer = |i: &&Inst| matches!(i.op.as_str(), "cvta" | "mov") && i.arg(0) == from;
+                    let Some(i) = self.code.iter().find(writer) else { break };
+                    match i.arg(1) {
+                        Arg::Reg(r) if self.writes.get(*r as usize) == Some(&1) => from = i.arg(1),
+                        _ => break,
+                    }
+                }
+                if let Arg::Reg(r) = from { Some((*r, offset)) } else { None }
+            })
+            .collect()
     }
 }

@@ -12,6 +12,7 @@ use crate::symbolic::{Arena, Term};
 
 use super::barriers::addresses;
 use super::intervals::united;
+use super::split_phases;
 use super::swizzled::{Operands, rounded};
 
 /// Bytes of each copy, by instruction, address and barrier.
@@ -20,15 +21,15 @@ pub(crate) type Sizes = BTreeMap<(usize, Term, Term), u32>;
 /// A phase of a barrier: bytes expected, and the copies of the phase with their destination, the issuing CTA and the
 /// receiving CTA.
 #[derive(Debug, Default)]
-struct Group {
-    expect: Option<i64>,
+pub(super) struct Group {
+    pub(super) expect: Option<i64>,
     /// The instruction that expects them.
     at: Option<usize>,
     /// The warps that execute it.
     by: BTreeSet<u32>,
     /// The CTA of the barrier.
     cta: u32,
-    copies: BTreeMap<(usize, Term), BTreeSet<(u32, u32)>>,
+    pub(super) copies: BTreeMap<(usize, Term), BTreeSet<(u32, u32)>>,
     /// Its copies come before the `expect_tx`.
     copies_first: bool,
 }
@@ -61,7 +62,10 @@ impl Group {
 type Issued = BTreeMap<(usize, u32), BTreeSet<(u32, u32)>>;
 
 /// A barrier of one CTA.
-type Signalled = (Term, u32);
+pub(super) type Signalled = (Term, u32);
+
+/// The phases of each barrier.
+pub(super) type Groups = BTreeMap<Signalled, Vec<Group>>;
 
 /// The CTAs that a copy writes to, and the CTA of the barrier that each part signals.
 pub(crate) fn deliveries(a: &Arena, rank: u32, multicast: Option<Term>, cta: Option<Term>) -> Vec<(u32, u32)> {
@@ -91,7 +95,10 @@ pub(crate) fn loads(a: &Arena, tree: &[Merged], warps: u32, code: &[Inst]) -> Re
 fn one_box(maps: &Maps<'_>, sizes: &Sizes) -> Result<(), (usize, String)> {
     let all: BTreeSet<(usize, u32)> = sizes.iter().map(|((at, ..), n)| (*at, *n)).collect();
     for (n, (at, bytes)) in all.iter().enumerate() {
-        let other = all.iter().take(n).find(|(x, other)| x != at && other != bytes && maps.one(*x, *at));
+        let other = all
+            .iter()
+            .take(n)
+            .find(|(x, other)| x != at && other != bytes && (maps.one(*x, *at) || maps.same(*x, *at)));
         if let Some((_, other)) = other {
             let message = format!("copies by one tensor map bring {other} and {bytes} bytes, as their barriers expect");
             return Err((*at, message));
@@ -127,7 +134,7 @@ fn loads_of(
     (warps, maps): (u32, &Maps<'_>),
     known: &Outcomes,
 ) -> Result<Sizes, (usize, String)> {
-    let mut groups: BTreeMap<Signalled, Vec<Group>> = BTreeMap::new();
+    let mut groups = Groups::new();
     let mut said: BTreeMap<Signalled, BTreeMap<usize, Option<i64>>> = BTreeMap::new();
     let mut sizes = Sizes::new();
     let mut starts: BTreeSet<i64> = BTreeSet::new();
@@ -185,6 +192,7 @@ fn loads_of(
     if let Some(bad) = bad {
         return Err(bad);
     }
+    let joined = split_phases::join(a, &mut groups, maps);
     lend(a, &mut groups, &said);
     // Copies that no `expect_tx` follows are of the phase before.
     for list in groups.values_mut() {
@@ -216,6 +224,7 @@ fn loads_of(
             settle(a, bar, g, (&starts, &operands, maps), &mut sizes)?;
         }
     }
+    split_phases::by_own_barrier(&joined, &mut sizes);
     Ok(sizes)
 }
 
