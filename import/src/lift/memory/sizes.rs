@@ -95,10 +95,7 @@ pub(crate) fn loads(a: &Arena, tree: &[Merged], warps: u32, code: &[Inst]) -> Re
 fn one_box(maps: &Maps<'_>, sizes: &Sizes) -> Result<(), (usize, String)> {
     let all: BTreeSet<(usize, u32)> = sizes.iter().map(|((at, ..), n)| (*at, *n)).collect();
     for (n, (at, bytes)) in all.iter().enumerate() {
-        let other = all
-            .iter()
-            .take(n)
-            .find(|(x, other)| x != at && other != bytes && (maps.one(*x, *at) || maps.same(*x, *at)));
+        let other = all.iter().take(n).find(|(x, other)| x != at && other != bytes && maps.one(*x, *at));
         if let Some((_, other)) = other {
             let message = format!("copies by one tensor map bring {other} and {bytes} bytes, as their barriers expect");
             return Err((*at, message));

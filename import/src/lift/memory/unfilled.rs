@@ -5,6 +5,7 @@
 //! they are no fault, and no proof either.
 
 use crate::lift::effects::shapes::WIDEST;
+use crate::lift::facts::maps::Maps;
 use crate::lift::merge::{Merged, each_op};
 use crate::lift::tree::{Effect, Run, Touch};
 use crate::lift::walk::shared::Shared;
@@ -126,7 +127,8 @@ fn unwritten(
     Some((open.iter().map(|(from, to)| to - from).sum(), at))
 }
 
-/// Two copies by tensor map to one place whose boxes differ by a few bytes: some barrier expects too few or too many.
+/// Two copies by tensor map to one place whose boxes differ by a few bytes, or two by one map whose boxes differ: some
+/// barrier expects too few or too many.
 fn other_box(s: &Shared<'_>, loads: &Sizes) -> Option<String> {
     let inst = |at: usize| s.entry.code.get(at);
     let mut boxes: Vec<(i64, u32, usize)> = Vec::new();
@@ -135,10 +137,13 @@ fn other_box(s: &Shared<'_>, loads: &Sizes) -> Option<String> {
     }
     boxes.sort_unstable();
     let differ = |p: &&[(i64, u32, usize)]| p[0].0 == p[1].0 && (1..ALIGNED).contains(&(p[1].1.wrapping_sub(p[0].1)));
-    let pair = boxes.windows(2).find(differ)?;
-    let ((_, n, at), (_, m, other)) = (pair[0], pair[1]);
+    // One tensor map has one box.
+    let maps = Maps::of(&s.entry.code);
+    let other = |x: &(i64, u32, usize)| boxes.iter().find(|y| y.1 != x.1 && maps.same(x.2, y.2)).map(|y| (*x, *y));
+    let pair = boxes.windows(2).find(differ).map(|p| (p[0], p[1]));
+    let ((_, n, at), (_, m, other)) = pair.or_else(|| boxes.iter().find_map(other))?;
     let (line, other) = (inst(at)?.line, inst(other)?.line);
     Some(format!(
-        "barriers expect {n} bytes of the copy at line {line}, and {m} bytes of that to the same place at line {other}"
+        "barriers expect {n} bytes of the copy at line {line}, and {m} bytes of that to the same place or by the same tensor map at line {other}"
     ))
 }
