@@ -90,14 +90,14 @@ fn some_lanes_store_boxes_of_their_own() {
     assert!(said.starts_with("rejected") && said.contains("rows of their own"), "{said}");
 }
 
-/// A word decides whether one thread stores a row. Its group may be empty.
+/// Words of all lanes decide whether one thread stores a row. Its group may be empty.
 #[test]
 fn data_decide_whether_a_thread_stores_a_row() {
     let row = ROW.replace("%rd3", "%rd1").replace("%r4", "%r2");
     let one = |fence: &str, wait: &str| {
         format!(
-            "{fence}\tbar.warp.sync -1;\n\t@%p1 bra $L1;\n\tld.global.b32 %r6, [%rd1];\n\tsetp.lt.s32 %p2, %r6, %r9;\n\
-             \t@%p2 bra $L0;\n{row}$L0:\n{COMMIT}{wait}$L1:\n"
+            "{fence}\tld.global.b32 %r6, [%rd3];\n\tredux.sync.add.s32 %r7, %r6, -1;\n\t@%p1 bra $L1;\n\
+             \tsetp.lt.s32 %p2, %r7, %r9;\n\t@%p2 bra $L0;\n{row}$L0:\n{COMMIT}{wait}$L1:\n"
         )
     };
     assert_eq!(verdict(&one(FENCE, WAIT), AGAIN), "proved\t");
