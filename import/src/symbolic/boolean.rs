@@ -135,6 +135,9 @@ impl Arena {
                 _ => self.int(0),
             };
         }
+        if let Some(t) = self.is_chosen(k, &parts) {
+            return t;
+        }
         if let Some(t) = self.is_multiple(k, &parts).or_else(|| self.equal_quotient(x)) {
             return t;
         }

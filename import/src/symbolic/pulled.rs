@@ -124,6 +124,12 @@ impl Arena {
             }
             (Node::Sum(..), _) | (_, Node::Sum(..)) => {
                 let ((k, p), (l, q)) = (self.parts(x), self.parts(y));
+                // What is added in all later iterations stands beside the choice.
+                if l != 0 && !q.is_empty() && !p.is_empty() {
+                    let (x, y) = (self.plus(x, -l), self.plus(y, -l));
+                    let t = self.choice_of(c, x, y);
+                    return self.plus(t, l);
+                }
                 let rest = |p: &[(Term, i64)], q: &[(Term, i64)]| -> Vec<(Term, i64)> {
                     p.iter().filter(|part| !q.contains(part)).copied().collect()
                 };
@@ -160,6 +166,13 @@ mod tests {
         let t = a.cond(first, p, q);
         let which = a.cond(first, x, y);
         let expected = steps(&mut a, which);
+        assert_eq!(a.pulled(t, &mut FxHashMap::default()), expected);
+        // A number that is added later stands beside the choice.
+        let (more, less) = (a.plus(x, 63), a.plus(y, 62));
+        let t = a.cond(first, more, less);
+        let one = a.plus(x, 1);
+        let which = a.cond(first, one, y);
+        let expected = a.plus(which, 62);
         assert_eq!(a.pulled(t, &mut FxHashMap::default()), expected);
         // Two parts that differ stay where they are.
         let (p, q) = (a.mul(x, i), a.mul(y, by));

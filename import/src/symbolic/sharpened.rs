@@ -68,6 +68,29 @@ impl Arena {
     }
 }
 
+impl Arena {
+    /// When a sum with a choice is 0, where one side of the choice makes it 0 and the other never does: the number of a group
+    /// that is -1 where there is none.
+    pub(super) fn is_chosen(&mut self, k: i64, parts: &[(Term, i64)]) -> Option<Term> {
+        let [(t, by)] = *parts else { return None };
+        let Node::Op(Op::If, args) = self.node(t).clone() else { return None };
+        let [yes, no] = [args[1], args[2]].map(|x| {
+            let x = self.scale(x, by);
+            let x = self.plus(x, k);
+            match self.range(x) {
+                (0, 0) => Some(true),
+                (low, high) if low > 0 || high < 0 => Some(false),
+                _ => None,
+            }
+        });
+        match (yes?, no?) {
+            (true, false) => Some(args[0]),
+            (false, true) => Some(self.not(args[0])),
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,5 +123,27 @@ mod tests {
         // Without a step, it does not go on.
         let no = a.sharpened(&no);
         assert!(a.excluded(&no));
+    }
+
+    #[test]
+    fn a_choice_is_a_number_where_one_side_alone_is() {
+        let mut a = Arena::default();
+        let (x, i) = (a.atom(Atom::Param(0, 0)), a.atom(Atom::Counter(3)));
+        let c = a.ge(x);
+        let none = a.int(-1);
+        let t = a.cond(c, none, i);
+        let is = |a: &mut Arena, t: Term, n: i64| {
+            let t = a.plus(t, n);
+            a.eq(t)
+        };
+        assert_eq!(is(&mut a, t, 1), c);
+        // The other side may be the number, too.
+        let any = is(&mut a, t, 0);
+        assert!(any != c && a.constant(any).is_none());
+        let t = a.cond(c, x, i);
+        assert_ne!(is(&mut a, t, 1), c);
+        let t = a.cond(c, i, none);
+        let not = a.not(c);
+        assert_eq!(is(&mut a, t, 1), not);
     }
 }

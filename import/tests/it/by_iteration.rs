@@ -119,6 +119,32 @@ fn roles_that_search_for_the_group_of_a_tile_by_votes_find_one_length() {
     not_proved(&ring([NEVER, &producer], [NEVER, &word(0)]));
 }
 
+/// All lanes look for the group of a tile, and `%p8` says whether there is none: all lanes vote `number` at last. It is
+/// compared in the loop or behind it.
+fn no_group(label: &str, r: u32, inside: bool, number: i32) -> String {
+    let [lane, own, end, found] = [0, 1, 2, 3].map(|n| format!("%r{}", r + n));
+    let none = format!("\tsetp.eq.b32 %p8, {found}, {number};\n");
+    let (first, last) = if inside { (none.as_str(), "") } else { ("", none.as_str()) };
+    format!(
+        "\tmov.b32 %r50, 0;\n\tand.b32 {lane}, %r1, 31;\n${label}:\n\tadd.s32 {own}, %r50, {lane};\n\
+         \tmul.wide.u32 %rd2, {own}, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.nc.u32 {end}, [%rd3];\n\
+         \tsetp.ge.u32 %p11, %r32, {end};\n\tvote.sync.ballot.b32 {found}, %p11, -1;\n{first}\
+         \tadd.s32 %r50, %r50, 32;\n\tsetp.lt.u32 %p13, %r50, %r10;\n\tsetp.eq.b32 %p12, {found}, -1;\n\
+         \tand.pred %p12, %p12, %p13;\n\t@%p12 bra ${label};\n{last}"
+    )
+}
+
+#[test]
+fn the_last_vote_of_a_search_is_one_condition_inside_of_the_loop_and_behind_it() {
+    let inside = no_group("G", 51, true, -1);
+    for behind in [true, false] {
+        let other = no_group("H", 56, behind, -1);
+        assert_eq!(ring([&inside, THREE], [&other, THREE]), "proved\t");
+    }
+    not_proved(&ring([&inside, THREE], [&no_group("H", 56, false, -2), THREE]));
+    not_proved(&ring([&inside, THREE], [&no_group("H", 56, true, 0), THREE]));
+}
+
 /// The first step of the consumer stands before its loop. With a tile of no step it waits for ever.
 #[test]
 fn a_first_step_before_the_loop_is_proved_for_tiles_with_steps() {

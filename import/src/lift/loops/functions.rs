@@ -22,7 +22,7 @@ use crate::lift::facts::slice::reads;
 use crate::lift::tree::Val;
 use crate::lift::walk::Walk;
 use crate::ptx::{Arg, Inst, Reg};
-use crate::symbolic::{Atom, FUNCTIONS, Op, Term};
+use crate::symbolic::{Arena, Atom, FUNCTIONS, Op, Term};
 
 use super::computed::is_function;
 use super::named::Loop;
@@ -99,14 +99,17 @@ impl<'a> Walk<'_, 'a> {
                 let none = vec![None; self.s.entry.regs.len()];
                 let (facts, regs) = (std::mem::take(&mut self.facts), std::mem::replace(&mut self.regs, none));
                 let mut eval = Eval { part, left: MOST, apart: 0, walk: self };
-                let found = eval.looped(part.l, before).and_then(|one| one.named(&mut eval, part.of));
+                let found = eval.looped(part.l, before).and_then(|one| match one.compared(&mut eval, part.of) {
+                    Some((of, compared)) => Some((of, Some(compared))),
+                    None => Some((one.named(&mut eval, part.of)?, None)),
+                });
                 (self.facts, self.regs) = (facts, regs);
                 self.s.computed.insert(key, found.clone());
                 found
             }
         };
-        let (id, read, differs) = known?;
-        if self.s.entry.widths[part.of as usize] == 1 {
+        let ((id, read, differs), compared) = known?;
+        if self.s.entry.widths[part.of as usize] == 1 && compared.is_none() {
             self.s.arena.predicates.insert(id);
         }
         self.s.searched.extend(iteration.map(|_| id));
@@ -114,12 +117,24 @@ impl<'a> Walk<'_, 'a> {
         let mut operands = vec![a.int(id)];
         operands.extend(read.into_iter().map(|t| a.known_under(t, &facts)).collect::<Vec<_>>());
         operands.extend(iteration);
+        let outcome = |a: &mut Arena, t: Term| match compared {
+            Some((op, k, by)) => {
+                let t = a.scale(t, by);
+                let t = a.plus(t, k);
+                a.op(op, &[t])
+            }
+            None => t,
+        };
         Some(match differs {
             true => Val::of(std::array::from_fn(|l| {
                 let lane = a.int(l as i64);
-                a.op(Op::Load, &[operands.as_slice(), &[lane]].concat())
+                let t = a.op(Op::Load, &[operands.as_slice(), &[lane]].concat());
+                outcome(a, t)
             })),
-            false => Val::Uni(a.op(Op::Load, &operands)),
+            false => {
+                let t = a.op(Op::Load, &operands);
+                Val::Uni(outcome(a, t))
+            }
         })
     }
 
@@ -404,6 +419,9 @@ impl<'a> Eval<'_, '_, 'a, '_> {
         }
         let id = self.walk.s.function_id(name);
         let a = &mut self.walk.s.arena;
+        if matches!(i.op.as_str(), "popc" | "clz") {
+            a.natural_functions.insert(id, Vec::new());
+        }
         let all: Vec<Term> = std::iter::once(a.int(id)).chain(operands).collect();
         Some(a.op(Op::Load, &all))
     }

@@ -26,6 +26,9 @@ pub(crate) struct Loop {
 /// A function: its name, its operands, and whether its values differ by lane.
 pub(crate) type Function = (i64, Vec<Term>, bool);
 
+/// What is compared with 0: a constant and a multiple of the value of a function.
+pub(crate) type Compared = (Op, i64, i64);
+
 impl Loop {
     /// The function that a part names.
     pub(crate) fn named(&self, eval: &mut Eval<'_, '_, '_, '_>, r: Reg) -> Option<Function> {
@@ -35,13 +38,38 @@ impl Loop {
         }
     }
 
+    /// The function of which a register behind the loop is a comparison, and the comparison: the register has the outcome
+    /// of the last one, such as whether all lanes voted. Other code may compare the value again.
+    pub(crate) fn compared(&self, eval: &mut Eval<'_, '_, '_, '_>, r: Reg) -> Option<(Function, Compared)> {
+        if eval.part.when != When::Behind || eval.differs(self.one.again) {
+            return None;
+        }
+        let t = (*self.one.left.as_ref()?.0.get(&r)?)?;
+        let a = &eval.walk.s.arena;
+        let Node::Op(op @ (Op::Eq | Op::Ge), args) = a.node(t).clone() else { return None };
+        let (k, parts) = a.parts(args[0]);
+        let [(value, by)] = *parts else { return None };
+        let is_word = matches!(a.node(value), Node::Op(Op::Load, _));
+        is_word.then_some(())?;
+        Some((self.function_of(eval, r, Some(value))?, (op, k, by)))
+    }
+
     /// What the loop leaves in a register, or what the register is at the start of an iteration of the part's loop.
     pub(crate) fn function(&self, eval: &mut Eval<'_, '_, '_, '_>, r: Reg) -> Option<Function> {
+        self.function_of(eval, r, None)
+    }
+
+    /// The same, of a value where the loop is left, if there is one.
+    fn function_of(&self, eval: &mut Eval<'_, '_, '_, '_>, r: Reg, value: Option<Term>) -> Option<Function> {
         let next = self.one.next.iter().filter_map(|(r, t)| Some((*r, (*t)?)));
         let mut shape = Shape::of_loop(&mut eval.walk.s.arena, self.header, next);
         let outer = eval.part.when == When::Each && self.header as usize == eval.flow().loops[eval.part.l].header;
         let mut differs = self.differ.contains(&r);
-        let result = if outer { None } else { Some((*self.one.left.as_ref()?.0.get(&r)?)?) };
+        let result = match value {
+            None if outer => None,
+            None => Some((*self.one.left.as_ref()?.0.get(&r)?)?),
+            value => value,
+        };
         if outer {
             shape.text.push_str("each ");
             shape.carried.push(Atom::Carried(self.header, r, INNER));

@@ -100,7 +100,7 @@ pub(crate) struct Shared<'a> {
     /// Functions of values of the launch that are not computed: the instruction's name, and its place where that matters.
     pub(crate) functions: FxHashMap<(String, Vec<u64>), i64>,
     /// Functions that parts of loops compute, by the register, whether it is one of each iteration, and what they read.
-    pub(crate) computed: FxHashMap<ComputedBy, Option<named::Function>>,
+    pub(crate) computed: FxHashMap<ComputedBy, Option<(named::Function, Option<named::Compared>)>>,
     /// The parts of loops that registers depend on, by loop, register and whether each iteration is meant.
     pub(crate) parts: FxHashMap<(usize, Reg, bool), Rc<Part<'a>>>,
     /// Whether a register of a loop decides where its own next value comes from.
