@@ -69,8 +69,8 @@ impl Arena {
 }
 
 impl Arena {
-    /// When a sum with a choice is 0, where one side of the choice makes it 0 and the other never does: the number of a group
-    /// that is -1 where there is none.
+    /// When a sum with a choice is 0, where one side of the choice makes it 0 and the other never does. Such as the number of
+    /// a group, which is -1 where there is none.
     pub(super) fn is_chosen(&mut self, k: i64, parts: &[(Term, i64)]) -> Option<Term> {
         let [(t, by)] = *parts else { return None };
         let Node::Op(Op::If, args) = self.node(t).clone() else { return None };

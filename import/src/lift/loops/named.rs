@@ -38,8 +38,8 @@ impl Loop {
         }
     }
 
-    /// The function of which a register behind the loop is a comparison, and the comparison: the register has the outcome
-    /// of the last one, such as whether all lanes voted. Other code may compare the value again.
+    /// The function that a register behind the loop compares with a number, and the comparison. Such as whether all lanes
+    /// voted: other code may compare the last vote again.
     pub(crate) fn compared(&self, eval: &mut Eval<'_, '_, '_, '_>, r: Reg) -> Option<(Function, Compared)> {
         if eval.part.when != When::Behind || eval.differs(self.one.again) {
             return None;
