@@ -216,9 +216,9 @@ $B:
 ";
 
     fn is_missing(text: &str) -> bool {
-        let module = ptx::read(text).unwrap();
+        let module = ptx::read(text).expect("a kernel");
         let entry = &module.entries[0];
-        missing(&entry.code, &Flow::of(entry).unwrap()).is_some()
+        missing(&entry.code, &Flow::of(entry).expect("its blocks")).is_some()
     }
 
     #[test]
