@@ -119,6 +119,18 @@ fn places_that_memory_gives_are_named() {
     assert!(text.contains(told) && text.contains("(line 25)"), "{}{}", said.out, said.err);
 }
 
+/// What a kernel stores has no name. The array has one.
+#[test]
+fn a_store_is_drawn_with_the_name_of_its_array() {
+    let dir = TempDir::new();
+    let stores = COPIES.replace("	ld.shared.b32 %r7, [%r5];\n", "	st.global.b32 [%rd1], %r2;\n");
+    let (file, launch, trace) = (dir.write("k.ptx", stores), dir.write("l.json", LAUNCH), dir.file("t.json"));
+    let said = warpline(&["trace", &file, "--launch", &launch, "-o", &trace]);
+    assert_eq!(said.status, Status::Holds, "{}", said.err);
+    let text = std::fs::read_to_string(trace).expect("a trace");
+    assert!(text.contains("store arg0") && !text.contains("stored("), "{text}");
+}
+
 /// Every command that runs a kernel takes a compiled one.
 #[test]
 fn commands_that_run_kernels_take_compiled_ones() {

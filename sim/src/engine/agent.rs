@@ -191,7 +191,7 @@ impl Engine<'_> {
             self.settle(s, now, None, last);
             return end;
         }
-        let label = self.label(s, effect);
+        let label = self.label(s, op, effect);
         let queued = c.queued.unwrap_or(Stall::Issue);
         self.account(s, a, pc, c.start, SpanKind::Stall(queued), String::new());
         let span = self.account(s, a, pc, c.end, SpanKind::Work(op.work()), label.clone());

@@ -1,6 +1,6 @@
 //! The operations in flight that an operation starts: when each lands, and what is drawn of each.
 
-use crate::ir::{MmaKind, MoveKind};
+use crate::ir::{MmaKind, MoveKind, Op};
 use crate::protocol::{AgentId, Footprint, StepEffect, StreamKind};
 use crate::timeline::{Engine as EngineRow, SpanKind, Work};
 
@@ -137,9 +137,15 @@ impl Engine<'_> {
         self.seats[s].runs[a as usize].filling.as_ref().map_or(String::new(), |(_, tile, _)| tile.clone())
     }
 
-    pub(super) fn label(&self, s: usize, effect: &StepEffect) -> String {
+    pub(super) fn label(&self, s: usize, op: &Op, effect: &StepEffect) -> String {
         if self.recorder.is_none() {
             return String::new();
+        }
+        // What a compiled kernel stores has no name, and its place has.
+        if let Op::Move { how: MoveKind::Store, dst, .. } = op
+            && self.prog.opaque_globals
+        {
+            return self.prog.objects[dst.obj as usize].name.clone();
         }
         let tile = match effect {
             StepEffect::Move(m) => m.tile,
