@@ -5,7 +5,7 @@
 //! tma_wgmma on h200: 368,610 cycles
 //! latency: math waits 76 % of its time at line 52 (mbarrier full); the busiest resource, L2 slices, is in use 83 %
 //!
-//! math, 4 warps: works 11.0 % of its time
+//! math, 4 warps: works 9.1 % of its time
 //!   76.0 %  mbarrier     line 52: wait full[s] for i / stages
 //!    3.7 %  barrier      line 51: barrier
 //!    2.9 %  barrier      line 61: barrier

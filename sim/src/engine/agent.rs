@@ -267,8 +267,8 @@ impl Engine<'_> {
         self.queue.push(there, EventKind::Go { seat: s as u32, agent: a });
     }
 
-    /// The next instruction of a store. The whole store is one span of work, from the issue of its first instruction
-    /// on.
+    /// The next instruction of a store. The whole store is one span of work, from the issue of its first instruction on.
+    /// Where other traffic delays it, the rest is a wait for global memory.
     fn go_on_storing(&mut self, s: usize, a: AgentId, (mut store, pc): (Store, u32), now: u64) {
         let Some((cta, place)) = self.place(s, a) else { return };
         let (start, done) = self.timing.store_part(&mut store, now, place, &mut self.cores[cta]);
@@ -282,7 +282,9 @@ impl Engine<'_> {
         }
         if store.left == 0 {
             let label = std::mem::take(&mut self.seats[s].runs[a as usize].storing);
-            self.account(s, a, pc, done, SpanKind::Work(Work::Store), label);
+            let busy = (self.seats[s].runs[a as usize].upto + store.alone).min(done);
+            self.account(s, a, pc, busy, SpanKind::Work(Work::Store), label);
+            self.account(s, a, pc, done, SpanKind::Stall(Stall::Global), String::new());
         }
         self.queue.push(done, EventKind::Go { seat: s as u32, agent: a });
     }

@@ -27,6 +27,8 @@ pub(super) struct Store {
     pub(super) left: u32,
     /// Whether the first instruction has been issued.
     pub(super) begun: bool,
+    /// Ticks that all instructions take where nothing else is on the way to L2.
+    pub(super) alone: u64,
     /// Bytes of one instruction, in units of 1/256.
     bytes: u64,
     /// Ticks of the slices of L2 for an atomic access; 0 for a plain store.
@@ -342,7 +344,8 @@ impl Timing<'_> {
                     read = ticks(m.global_bytes as f64 / n * (lines.dram as f64 / 65536.0) * c.dram_byte);
                 }
                 let bytes = (m.global_bytes as f64 / n * 256.0) as u64;
-                let store = Store { left: n as u32, begun: false, bytes, atomic, missing, read };
+                let alone = ticks(n as f64 * c.issue_store.max(bytes as f64 / 256.0 * c.store_byte));
+                let store = Store { left: n as u32, begun: false, alone, bytes, atomic, missing, read };
                 let queued = Some(Stall::Tensor);
                 Charge { start: ready, queued, end: ready, parts: Some(Parts::Store(store)), ..Charge::default() }
             }
