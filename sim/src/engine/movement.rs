@@ -344,7 +344,7 @@ impl Timing<'_> {
                     read = ticks(m.global_bytes as f64 / n * (lines.dram as f64 / 65536.0) * c.dram_byte);
                 }
                 let bytes = (m.global_bytes as f64 / n * 256.0) as u64;
-                let alone = ticks(n as f64 * c.issue_store.max(bytes as f64 / 256.0 * c.store_byte));
+                let alone = ticks(n * c.issue_store.max(bytes as f64 / 256.0 * c.store_byte));
                 let store = Store { left: n as u32, begun: false, alone, bytes, atomic, missing, read };
                 let queued = Some(Stall::Tensor);
                 Charge { start: ready, queued, end: ready, parts: Some(Parts::Store(store)), ..Charge::default() }
