@@ -111,7 +111,8 @@ impl Timing<'_> {
             if self.prog.opaque_globals { core.slices.serve_ahead(at, looked) } else { core.look_up(at, looked) };
         let missed = bytes * (from.dram as f64 / 65536.0);
         let dram = self.served_by_dram(core, at, ticks(missed * c.dram_byte));
-        // Lines from DRAM are written to the slices, as stored bytes are.
+        // Lines from DRAM are written to the slices, as stored bytes are. A load without such lines also waits for stores
+        // before it.
         let filled = core.writes.serve_ahead(at, ticks(missed * c.fill_byte));
         port.max(slices).max(dram).max(filled)
     }

@@ -74,7 +74,7 @@ pub struct Core {
     /// Ticks of the slices that other cores used while this core changed from one CTA to the next, available until the
     /// next lookup. `None` outside such a gap.
     pub lent: Option<u64>,
-    /// This core's share of the slices, for stores. A slice does lookups and stores at the same time.
+    /// This core's share of the slices, for stores and for lines from DRAM. A slice does lookups at the same time.
     pub writes: Server,
     /// This core's share of DRAM.
     pub dram: Server,

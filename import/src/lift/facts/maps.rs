@@ -39,12 +39,6 @@ impl<'c> Maps<'c> {
         }
     }
 
-    /// Whether two copies name one tensor map by addresses that come from one register.
-    pub(crate) fn same(&self, x: usize, y: usize) -> bool {
-        let of = |at| self.all(std::iter::once(at));
-        of(x).is_some_and(|map| of(y) == Some(map))
-    }
-
     /// The tensor maps of copies: where each address comes from. `None` where one has no map of one value.
     pub(crate) fn all(&self, copies: impl Iterator<Item = usize>) -> Option<BTreeSet<(Reg, i64)>> {
         copies

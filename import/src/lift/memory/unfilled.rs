@@ -127,8 +127,8 @@ fn unwritten(
     Some((open.iter().map(|(from, to)| to - from).sum(), at))
 }
 
-/// Two copies by tensor map to one place whose boxes differ by a few bytes, or two by one map whose boxes differ: some
-/// barrier expects too few or too many.
+/// Two copies by tensor map to one place whose boxes differ by a few bytes, or two by one map whose boxes differ. Some
+/// barrier then expects too few bytes or too many.
 fn other_box(s: &Shared<'_>, loads: &Sizes) -> Option<String> {
     let inst = |at: usize| s.entry.code.get(at);
     let mut boxes: Vec<(i64, u32, usize)> = Vec::new();
@@ -139,9 +139,12 @@ fn other_box(s: &Shared<'_>, loads: &Sizes) -> Option<String> {
     let differ = |p: &&[(i64, u32, usize)]| p[0].0 == p[1].0 && (1..ALIGNED).contains(&(p[1].1.wrapping_sub(p[0].1)));
     // One tensor map has one box.
     let maps = Maps::of(&s.entry.code);
-    let other = |x: &(i64, u32, usize)| boxes.iter().find(|y| y.1 != x.1 && maps.same(x.2, y.2)).map(|y| (*x, *y));
+    let of_one_map = || {
+        let by_map: Vec<_> = boxes.iter().filter_map(|b| Some((b, maps.all(std::iter::once(b.2))?))).collect();
+        by_map.iter().find_map(|(x, map)| by_map.iter().find(|(y, m)| y.1 != x.1 && m == map).map(|(y, _)| (**x, **y)))
+    };
     let pair = boxes.windows(2).find(differ).map(|p| (p[0], p[1]));
-    let ((_, n, at), (_, m, other)) = pair.or_else(|| boxes.iter().find_map(other))?;
+    let ((_, n, at), (_, m, other)) = pair.or_else(of_one_map)?;
     let (line, other) = (inst(at)?.line, inst(other)?.line);
     Some(format!(
         "barriers expect {n} bytes of the copy at line {line}, and {m} bytes of that to the same place or by the same tensor map at line {other}"
