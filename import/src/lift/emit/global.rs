@@ -161,7 +161,8 @@ impl Emit<'_, '_, '_> {
         let obj = match self.matrices.get(&key) {
             Some(o) => *o,
             None => {
-                let known = b.source.filter(|_| b.at.is_some());
+                // An array that the launch does not give keeps its name.
+                let known = b.source.filter(|_| b.at.is_some() || self.layout(b.source).is_none());
                 let name = known.map_or(UNKNOWN_GLOBAL.to_string(), |f| f.to_string());
                 let matrix = Object::whole(name, Class::Global, layout.dtype, [layout.rows, layout.cols]);
                 let o = self.object(Object { block: [b.rows, b.cols], ..matrix });
