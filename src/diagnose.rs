@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report};
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, Report};
 use warpline_api::{Error, Sources};
 use warpline_sim::diag::Diagnostic;
 
 use crate::console::Paint;
+use crate::excerpt::Excerpt;
 use crate::show::{self, wrap};
 
 /// The longest line of a file that a frame shows; of a longer line, the part around the caret.
@@ -56,7 +57,7 @@ pub(crate) fn one(d: &Diagnostic, sources: &Sources, color: bool) -> String {
     let mut report = MietteDiagnostic::new(d.message.clone());
     report.labels = Some(std::iter::once(LabeledSpan::at(span(&d.span), d.label.clone())).chain(related).collect());
     report.help = d.help.clone();
-    let report = Report::from(report).with_source_code(NamedSource::new(&d.file, source.clone()));
+    let report = Report::from(report).with_source_code(Excerpt::new(&d.file, source.clone()));
     let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(WIDTH).with_links(false).with_context_lines(1);
     let mut text = String::new();

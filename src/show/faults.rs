@@ -1,5 +1,8 @@
 //! How a run ended, and its findings.
 
+use std::collections::BTreeSet;
+
+use warpline_sim::code::Code;
 use warpline_sim::ir::Site;
 use warpline_sim::report::{Finding, Outcome, Waiting};
 
@@ -95,19 +98,47 @@ pub(super) fn findings(simulation: &Simulation, paint: Paint) -> String {
         let mut list = findings.iter().filter(|f| f.note == note).peekable();
         if list.peek().is_some() {
             text += &format!("{}\n", paint.head(title));
-            list.for_each(|f| text += &one(simulation, f, paint));
+            let list: Vec<&Finding> = list.collect();
+            text += &frames(&simulation.subject, &simulation.subject.program.sites, &list, paint);
             text += "\n";
         }
     }
     text
 }
 
-fn one(simulation: &Simulation, f: &Finding, paint: Paint) -> String {
-    finding(&simulation.subject, &simulation.subject.program.sites, f, paint)
+/// The most findings of one rule that get a frame.
+const FRAMES: usize = 6;
+/// The most lines that are named for the others.
+const LINES: usize = 12;
+
+/// Findings with their lines. Of many findings of one rule, the first ones, and the lines of the others: an unrolled loop
+/// has the same fault in hundreds of statements.
+pub(super) fn frames(subject: &Subject, sites: &[Site], findings: &[&Finding], paint: Paint) -> String {
+    let mut text = String::new();
+    let mut rules: Vec<(Code, Vec<&Finding>)> = Vec::new();
+    for f in findings {
+        match rules.iter_mut().find(|(code, _)| *code == f.code) {
+            Some((_, list)) => list.push(f),
+            None => rules.push((f.code, vec![f])),
+        }
+    }
+    for (code, list) in rules {
+        let (shown, others) = list.split_at(FRAMES.min(list.len()));
+        shown.iter().for_each(|f| text += &finding(subject, sites, f, paint));
+        let lines: BTreeSet<u32> = others.iter().filter_map(|f| Some(sites.get(f.site as usize)?.line)).collect();
+        if !others.is_empty() {
+            let named: Vec<String> = lines.iter().take(LINES).map(u32::to_string).collect();
+            let more = if lines.len() > LINES { format!(" and {} others", lines.len() - LINES) } else { String::new() };
+            let lines = format!("{} {}{more}", if lines.len() == 1 { "line" } else { "lines" }, named.join(", "));
+            let words = format!("{} more of {code}, at {lines} (`--json` lists all)", others.len());
+            text += &format!("  {}\n", wrap(&words, WIDTH - 2, 4));
+        }
+    }
+    text
 }
 
 /// One finding with both of its lines.
-pub(super) fn finding(subject: &Subject, sites: &[Site], f: &Finding, paint: Paint) -> String {
+fn finding(subject: &Subject, sites: &[Site], f: &Finding, paint: Paint) -> String {
     match subject.diagnostic(f, sites) {
         Some(d) => diagnose::one(&d, &subject.sources, paint.color),
         None => format!("{}\n  {}\n", finding_message(f), finding_label(f)),

@@ -1,10 +1,11 @@
 //! The text of a verdict.
 
 use warpline_sim::fences::Fences;
+use warpline_sim::report::Finding;
 use warpline_verify::{Outcome, RepairReport, Verdict, Violation, properties};
 
 use super::WIDTH;
-use super::faults::{finding, waiters};
+use super::faults::{frames, waiters};
 use super::schedule::schedule;
 use super::summary::{field, head};
 use super::table::{Align, Table, wrap};
@@ -34,7 +35,8 @@ pub(crate) fn verdict(v: &Verification, paint: Paint) -> String {
     }
     if !v.verdict.notes.is_empty() {
         text += &format!("{}\n", paint.head("Worth knowing"));
-        v.verdict.notes.iter().for_each(|f| text += &finding(&v.subject, &v.subject.program.sites, f, paint));
+        let notes: Vec<&Finding> = v.verdict.notes.iter().collect();
+        text += &frames(&v.subject, &v.subject.program.sites, &notes, paint);
         text += "\n";
     }
     text += &format!("{}\n", paint.head("Assumed"));
@@ -237,7 +239,7 @@ pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
     let steps = x.turns.map_or(steps.clone(), |t| format!("{steps}, {}", of(t, "turn")));
     let steps = x.jobs.map_or(steps.clone(), |jobs| format!("{steps}, {}", of(jobs, "job")));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
-    x.findings.iter().for_each(|f| text += &finding(subject, &x.sites, f, paint));
+    text += &frames(subject, &x.sites, &x.findings.iter().collect::<Vec<_>>(), paint);
     if !x.hang.is_empty() {
         text += &format!("No agent can proceed:\n{}", waiters(&x.sites, &x.hang, paint));
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use warpline_import::lift::launch::Need;
-use warpline_import::lift::{self, Argument, Launch, Lifted, PossibleLaunch};
+use warpline_import::lift::{self, Argument, Launch, Lifted, PossibleLaunch, Variants};
 use warpline_import::ptx::{self, Entry, Module, Param};
 use warpline_import::text;
 use warpline_sim::diag::Diagnostic;
@@ -40,7 +40,7 @@ pub struct Imported {
     /// The text to lift again for one launch after the other, where symbols are related.
     pub compiled: Option<CompiledText>,
     /// The kernel for each outcome of undecided conditions.
-    pub variants: Vec<Arc<Program>>,
+    pub variants: Variants,
     /// Names of the conditions for which `variants` has both outcomes.
     pub conditions: Vec<String>,
     /// Names of the symbols of which `variants` has every value.
@@ -270,11 +270,11 @@ fn subject_of(mut lifted: Lifted, values: &[(&str, i64)], (name, model): (&str, 
     lifted.program = lifted.program.with(values).unwrap_or(lifted.program);
     let values: Values = lifted.program.params.iter().map(|(n, v)| (n.clone(), Some(*v))).collect();
     let fidelity = Fidelity::usual(&model);
-    let variants: Vec<Arc<Program>> = lifted.variants().into_iter().map(Arc::new).collect();
+    let variants = lifted.variants();
     let free = lifted.free.iter().map(|f| lifted.program.symbols[f.symbol as usize].name.clone());
     let conditions = free.chain(lifted.under.iter().map(|(s, _)| s.name.clone())).collect();
     let every_value = lifted.capped.iter().map(|c| lifted.program.symbols[c.symbol as usize].name.clone()).collect();
-    let symbolic = variants.first().map_or_else(|| lifted.program.clone(), |p| Program::clone(p));
+    let symbolic = variants.clone().next().map_or_else(|| lifted.program.clone(), |p| Program::clone(&p));
     let possible = lifted.possible();
     let imported = Imported {
         assumptions: lifted.assumptions,

@@ -19,6 +19,7 @@
 //! | `memory` | shared memory as objects with slots and pieces; barriers; accesses at places that are not known |
 //! | `emit` | the code of the program |
 //! | `timed` | what a run charges beyond the protocol |
+//! | `variants` | the programs of all outcomes of conditions over the launch |
 
 mod build;
 mod effects;
@@ -31,6 +32,7 @@ mod memory;
 mod merge;
 mod timed;
 mod tree;
+mod variants;
 mod walk;
 mod ways;
 
@@ -45,6 +47,7 @@ pub use launch::{Argument, Launch};
 pub use memory::objects::UNKNOWN_GLOBAL;
 pub(crate) use timed::loaded::{Loaded, loads_global};
 pub use timed::pressure::load_order;
+pub use variants::Variants;
 
 /// The unit of addresses in other CTAs of the cluster: `address + REMOTE * (cta + 1)`.
 const REMOTE: i64 = 1 << 24;
@@ -106,30 +109,4 @@ pub struct Lifted {
     differs: bool,
     /// Line of the first access at a place that is not known, which covers more bytes than it touches.
     unknown_at: Option<u32>,
-}
-
-impl Lifted {
-    /// One program for each combination of outcomes of the free conditions and values of the capped symbols, in each case.
-    /// Equal programs stand once: in a branch that is not taken, other conditions do not matter.
-    pub fn variants(&self) -> Vec<Program> {
-        let mut list: Vec<Program> = Vec::new();
-        let free = self.free.iter().map(|f| (f.symbol, 1));
-        let symbols: Vec<(ParamId, i64)> = free.chain(self.capped.iter().map(|c| (c.symbol, c.last))).collect();
-        let kept = (0..self.program.symbols.len() as ParamId).filter(|p| symbols.iter().all(|(s, _)| s != p));
-        let kept = kept.collect();
-        for mut n in 0..symbols.iter().map(|(_, last)| last + 1).product() {
-            let mut values = Vec::new();
-            for (symbol, last) in &symbols {
-                values.push((self.program.symbols[*symbol as usize].name.as_str(), n % (last + 1)));
-                n /= last + 1;
-            }
-            let Some(next) = self.program.with(&values).map(|p| p.bind_all_but(&kept)) else { continue };
-            let same = |p: &Program| Program { params: next.params.clone(), ..p.clone() } == next;
-            if !list.iter().any(|p| p.code == next.code && same(p)) {
-                list.push(next);
-            }
-        }
-        list.extend(self.others.iter().flat_map(Lifted::variants));
-        list
-    }
 }

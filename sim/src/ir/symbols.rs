@@ -143,6 +143,17 @@ impl Program {
     /// For each instruction, whether an agent can reach it with the current values of the symbols, or with others that a
     /// run may go on by. A branch that these values decide goes one way only.
     pub fn live(&self) -> Vec<bool> {
+        self.live_by(&|e| self.launch_value(e))
+    }
+
+    /// For each instruction, whether an agent can reach it with the current values of these symbols and any values of the
+    /// others.
+    pub fn live_for(&self, known: &BTreeSet<ParamId>) -> Vec<bool> {
+        let open = |x: &Expr| matches!(x, Expr::Param(p) if !known.contains(p));
+        self.live_by(&|e| if e.any(open) { None } else { self.launch_value(e) })
+    }
+
+    fn live_by(&self, value: &dyn Fn(&Expr) -> Option<i64>) -> Vec<bool> {
         let mut live = vec![false; self.code.len()];
         let mut open = vec![0usize];
         while let Some(pc) = open.pop() {
@@ -150,13 +161,13 @@ impl Program {
                 continue;
             }
             live[pc] = true;
-            if let Some(end) = self.empty_loop(pc) {
+            if let Some(end) = self.empty_loop(pc, value) {
                 open.push(end as usize);
                 continue;
             }
             match &self.code[pc] {
                 Instr::Jump(to) => open.push(*to as usize),
-                Instr::Unless(e, to) => match self.launch_value(e) {
+                Instr::Unless(e, to) => match value(e) {
                     Some(0) => open.push(*to as usize),
                     Some(_) => open.push(pc + 1),
                     None => open.extend([*to as usize, pc + 1]),
@@ -179,10 +190,10 @@ impl Program {
         }
     }
 
-    /// The end of the loop whose test is at `pc`, if the values of the symbols leave this loop no iteration.
-    fn empty_loop(&self, pc: usize) -> Option<Pc> {
+    /// The end of the loop whose test is at `pc`, if the values of expressions leave this loop no iteration.
+    fn empty_loop(&self, pc: usize, value: &dyn Fn(&Expr) -> Option<i64>) -> Option<Pc> {
         let l = self.loops.iter().find(|l| l.head as usize == pc && l.var.is_some())?;
-        let (from, to) = (self.launch_value(self.first_index(l)?)?, self.launch_value(l.bound.as_ref()?)?);
+        let (from, to) = (value(self.first_index(l)?)?, value(l.bound.as_ref()?)?);
         (from >= to).then_some(l.end)
     }
 

@@ -4,23 +4,28 @@ use std::sync::Arc;
 
 use warpline_sim::ir::Program;
 
-use crate::lift::Lifted;
+use crate::lift::{Lifted, Variants};
 
-/// A kernel with the values of some launch. Its program is made when it is needed: programs of large kernels take tens of
-/// megabytes, and most kernels have no fault.
+/// A kernel with the values of some launches. Its programs are made when they are needed: programs of large kernels take
+/// tens of megabytes, and most kernels have no fault.
 #[derive(Clone, Debug)]
-pub struct PossibleLaunch {
-    program: Arc<Program>,
-    /// The values of symbols, or `None` where the program has them already.
-    values: Option<Vec<(String, i64)>>,
+pub enum PossibleLaunch {
+    /// The program with values of its symbols.
+    Values(Arc<Program>, Vec<(String, i64)>),
+    /// All of these programs.
+    All(Variants),
 }
 
 impl PossibleLaunch {
-    /// The program; `None` where the kernel refuses the values.
-    pub fn program(&self) -> Option<Program> {
-        let Some(values) = &self.values else { return Some(Program::clone(&self.program)) };
-        let values: Vec<(&str, i64)> = values.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-        self.program.with(&values).map(|p| p.bind())
+    /// The programs, without those that the kernel refuses.
+    pub fn programs(&self) -> Box<dyn Iterator<Item = Program> + '_> {
+        match self {
+            PossibleLaunch::Values(program, values) => {
+                let values: Vec<(&str, i64)> = values.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+                Box::new(program.with(&values).map(|p| p.bind()).into_iter())
+            }
+            PossibleLaunch::All(variants) => Box::new(variants.clone().map(Arc::unwrap_or_clone)),
+        }
     }
 }
 
@@ -30,14 +35,13 @@ impl Lifted {
         let mut list = Vec::new();
         if !self.launches.is_empty() {
             let program = Arc::new(self.program.clone());
-            let one = |l: &Vec<_>| PossibleLaunch { program: Arc::clone(&program), values: Some(l.clone()) };
+            let one = |l: &Vec<_>| PossibleLaunch::Values(Arc::clone(&program), l.clone());
             list.extend(self.launches.iter().map(one));
         }
         list.extend(self.others.iter().flat_map(Lifted::possible));
-        let whole = |p: Program| PossibleLaunch { program: Arc::new(p), values: None };
         match &self.without {
             Some(l) if l.related.is_some() => list.extend(l.possible()),
-            Some(l) => list.extend(l.variants().into_iter().map(whole)),
+            Some(l) => list.push(PossibleLaunch::All(l.variants())),
             None => {}
         }
         list
