@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use warpline_sim::ir::gcd;
 
+use super::memo::Key;
 use super::{Arena, Atom, Node, Op, Term};
 
 /// Smaller values are no bound of a number of 32 bits.
@@ -12,9 +13,11 @@ const UNBOUNDED: i64 = -(1 << 31);
 impl Arena {
     /// The sum.
     pub fn add(&mut self, a: Term, b: Term) -> Term {
-        let ((x, p), (y, q)) = (self.parts(a), self.parts(b));
-        let parts = p.iter().chain(q.iter()).copied().collect();
-        self.sum(x.wrapping_add(y), parts)
+        self.remembered(Key::Add(a.min(b), a.max(b)), |s| {
+            let ((x, p), (y, q)) = (s.parts(a), s.parts(b));
+            let parts = p.iter().chain(q.iter()).copied().collect();
+            s.sum(x.wrapping_add(y), parts)
+        })
     }
 
     /// The sum of a constant and multiples of what a function makes of each part.
@@ -30,9 +33,11 @@ impl Arena {
 
     /// A multiple.
     pub fn scale(&mut self, a: Term, c: i64) -> Term {
-        let (k, p) = self.parts(a);
-        let parts = p.iter().map(|(t, x)| (*t, x.wrapping_mul(c))).collect();
-        self.sum(k.wrapping_mul(c), parts)
+        self.remembered(Key::Scale(a, c), |s| {
+            let (k, p) = s.parts(a);
+            let parts = p.iter().map(|(t, x)| (*t, x.wrapping_mul(c))).collect();
+            s.sum(k.wrapping_mul(c), parts)
+        })
     }
 
     /// The difference.

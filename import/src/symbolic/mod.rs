@@ -9,6 +9,7 @@ mod boolean;
 mod known;
 mod large;
 mod long_magic;
+mod memo;
 mod merged;
 mod numbers;
 mod outcomes;
@@ -169,6 +170,10 @@ pub struct Arena {
     atoms: Vec<Rc<[Atom]>>,
     /// Which memory each term reads.
     memory: Vec<Memory>,
+    /// Whether each term has variables or counters.
+    passing: Vec<bool>,
+    /// Results of operators.
+    memo: memo::Memo,
     known: FxHashMap<Node, Term>,
     /// The term of each opaque value, and the reason why it is one. The first has number 1.
     opaque: Vec<(Term, Rc<str>)>,
@@ -186,8 +191,10 @@ pub struct Arena {
     natural: rustc_hash::FxHashSet<u32>,
     /// Parameters that are not negative.
     natural_params: rustc_hash::FxHashSet<(u16, u32)>,
-    /// Bounds of terms that were looked up, under the bounds of variables and counters.
+    /// Bounds of terms that were looked up.
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
+    /// The same for terms with variables and counters, under their bounds.
+    passing_ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
     /// The largest value of a term that is an unsigned number shifted to the right: its high bits are zero.
     shifted: FxHashMap<Term, i64>,
     /// Values of terms that were enumerated; none where there are too many.
@@ -236,6 +243,7 @@ impl Arena {
         }
         let t = self.nodes.len() as Term;
         self.sizes.push(size);
+        self.passing.push(Arena::are_passing(&atoms));
         self.atoms.push(atoms);
         self.memory.push(self.memory_of(&n));
         self.nodes.push(n.clone());
@@ -272,7 +280,7 @@ impl Arena {
             None => self.var_ranges.remove(&v),
         };
         if old != bounds {
-            self.ranges.borrow_mut().clear();
+            self.forget_passing_bounds();
         }
     }
 
@@ -284,13 +292,13 @@ impl Arena {
     /// Sets the bounds of a symbol.
     pub fn bound_symbol(&mut self, symbol: u32, bounds: (i64, i64)) {
         self.symbol_ranges.insert(symbol, bounds);
-        self.ranges.borrow_mut().clear();
+        self.forget_bounds();
     }
 
     /// Sets the largest value of a coordinate of the CTA.
     pub fn bound_place(&mut self, place: Place, most: i64) {
         self.place_ranges.insert(place, most);
-        self.ranges.borrow_mut().clear();
+        self.forget_bounds();
     }
 
     /// Sets or forgets the largest value of a loop's counter.
@@ -300,7 +308,7 @@ impl Arena {
             None => self.counter_ranges.remove(&header),
         };
         if old != most {
-            self.ranges.borrow_mut().clear();
+            self.forget_passing_bounds();
         }
     }
 
@@ -345,6 +353,7 @@ impl Arena {
         self.opaque.push((t, why.into()));
         let a = Atom::Opaque(self.opaque.len() as u32);
         self.sizes.push(1);
+        self.passing.push(false);
         self.atoms.push(Rc::new([a]));
         self.memory.push(Memory::default());
         self.nodes.push(Node::Atom(a));
@@ -441,6 +450,13 @@ impl Arena {
 
     /// An operator on operands, simplified.
     pub fn op(&mut self, op: Op, args: &[Term]) -> Term {
+        match Arena::key_of(op, args) {
+            Some(key) => self.remembered(key, |a| a.computed(op, args)),
+            None => self.computed(op, args),
+        }
+    }
+
+    fn computed(&mut self, op: Op, args: &[Term]) -> Term {
         let at = |i: usize| args.get(i).map_or(Some(0), |t| self.constant(*t));
         if let (Some(x), Some(y), Some(z)) = (at(0), at(1), at(2))
             && let Some(v) = [x, y, z].get(..args.len()).and_then(|values| numbers::folded(op, values))

@@ -13,12 +13,31 @@ impl Arena {
         if let Node::Const(v) = self.node(t) {
             return (*v, *v);
         }
-        if let Some(known) = self.ranges.borrow().get(&t) {
+        let known = if self.has_passing_bounds(t) {
+            self.memo.look();
+            &self.passing_ranges
+        } else {
+            &self.ranges
+        };
+        if let Some(known) = known.borrow().get(&t) {
             return *known;
         }
         let bounds = self.bounds(t);
-        self.ranges.borrow_mut().insert(t, bounds);
+        known.borrow_mut().insert(t, bounds);
         bounds
+    }
+
+    /// The bounds of a variable or a counter change.
+    pub(super) fn forget_passing_bounds(&mut self) {
+        self.passing_ranges.borrow_mut().clear();
+        self.memo.bounds_change();
+    }
+
+    /// Other bounds change.
+    pub(super) fn forget_bounds(&mut self) {
+        self.forget_passing_bounds();
+        self.ranges.borrow_mut().clear();
+        self.memo.clear();
     }
 
     /// Says that a new opaque value is not negative.

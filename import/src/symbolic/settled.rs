@@ -7,12 +7,14 @@ impl Arena {
     pub fn settle(&mut self, condition: Term, holds: bool) {
         if self.constant(condition).is_none() {
             self.settled.insert(condition, holds);
+            self.memo.clear();
         }
     }
 
     /// No condition has a known outcome any more.
     pub fn unsettle(&mut self) {
         self.settled.clear();
+        self.memo.clear();
     }
 
     /// A term, or the outcome of a condition that has one.

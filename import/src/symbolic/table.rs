@@ -99,6 +99,7 @@ impl Arena {
 
     /// One more than the largest value of a variable that is never negative, where that is small.
     fn values_of(&self, v: u32) -> Option<usize> {
+        self.memo.look();
         let (low, high) = *self.var_ranges.get(&v)?;
         (low >= 0 && high < FEW).then_some(high as usize + 1)
     }

@@ -6,6 +6,7 @@
 //! | `natural`, `pointers` | registers that are never negative; addresses that are never in shared memory |
 //! | `threads` | the shape of a block, if the text does not state it |
 //! | `idle` | branches between whose sides nothing happens but arithmetic |
+//! | `liveness` | the registers whose values are read behind a place |
 //! | `loop_parts`, `shape` | the part of a loop that a register depends on; what a term computes of lane and registers |
 //! | `global_words` | words of global memory by which threads of a CTA may wait for each other |
 //! | `in_flight` | accesses to registers of a product that no wait orders |
@@ -14,6 +15,7 @@
 pub(crate) mod global_words;
 pub(crate) mod idle;
 pub(crate) mod in_flight;
+pub(crate) mod liveness;
 pub(crate) mod loop_parts;
 pub(crate) mod map_fences;
 pub(crate) mod maps;

@@ -15,7 +15,7 @@ use crate::ptx::{Error, Inst};
 use crate::symbolic::{Atom, Facts, Node as TermNode, Term};
 
 use super::chosen::by_condition;
-use super::intervals::{Interval, united};
+use super::intervals::{Interval, united_bytes};
 use super::pieces::EQUAL_SLOTS;
 use super::places::{MOST_SPLITS, told_apart};
 
@@ -102,7 +102,7 @@ impl Walk<'_, '_> {
 impl Shared<'_> {
     /// The runs of bytes of intervals. Of many, those that follow each other are one.
     fn runs(&mut self, all: Vec<Interval>) -> Vec<Run> {
-        let all = if all.len() > MOST_APART { united(all) } else { all };
+        let all = if all.len() > MOST_APART { united_bytes(all) } else { all };
         all.into_iter().map(|(low, end)| (self.arena.int(low), (end - low) as u32)).collect()
     }
 

@@ -1,5 +1,10 @@
 //! Intervals of bytes.
 
+use super::anywhere::SHARED;
+
+/// Shorter lists are sorted.
+const MANY: usize = 4096;
+
 /// The first byte, and one past the last.
 pub(crate) type Interval = (i64, i64);
 
@@ -12,6 +17,25 @@ pub(crate) fn united<T: Copy + Ord>(mut list: Vec<(T, T)>) -> Vec<(T, T)> {
             Some((_, end)) if from <= *end => *end = (*end).max(to),
             _ => out.push((from, to)),
         }
+    }
+    out
+}
+
+/// The same for intervals of shared memory. Those of all lanes can be tens of thousands, so each byte has a flag.
+pub(crate) fn united_bytes(list: Vec<Interval>) -> Vec<Interval> {
+    let fits = |(from, to): &Interval| *from >= 0 && from < to && *to <= SHARED;
+    if list.len() < MANY || !list.iter().all(fits) {
+        return united(list);
+    }
+    let mut bytes = vec![false; SHARED as usize];
+    list.iter().for_each(|(from, to)| bytes[*from as usize..*to as usize].fill(true));
+    let (mut out, mut at) = (Vec::new(), 0);
+    for same in bytes.chunk_by(|x, y| x == y) {
+        let end = at + same.len() as i64;
+        if same[0] {
+            out.push((at, end));
+        }
+        at = end;
     }
     out
 }

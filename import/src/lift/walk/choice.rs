@@ -6,13 +6,13 @@ use crate::lift::tree::{Kind, Node, Val};
 use crate::ptx::Reg;
 use crate::symbolic::{Atom, Op, Term};
 
-use super::Walk;
+use super::{Stop, Walk};
 
 /// First of the numbers that tell apart the variables of a register at a branch. Smaller ones belong to loops.
 const CHOICE: u32 = 1000;
 
-/// The registers of the two sides.
-type Ways = (Vec<Option<Val>>, Vec<Option<Val>>);
+/// The registers of the two sides, and where these meet.
+type Ways = (Vec<Option<Val>>, Vec<Option<Val>>, Stop);
 
 /// Numbers at equal distances: `first + i * by`.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +23,12 @@ struct Steps {
 
 impl Walk<'_, '_> {
     /// Registers after both sides of the branch at `at`. A register with few values, such as a ring's index, becomes a
-    /// variable of the program that both sides set. Others become conditional terms.
+    /// variable of the program that both sides set. Others become conditional terms. One that is not read any more has no value.
     pub(crate) fn merged(
         &mut self,
         at: usize,
         cond: Term,
-        (a, b): Ways,
+        (a, b, join): Ways,
         (on_a, on_b): (&mut Vec<Node>, &mut Vec<Node>),
     ) -> Vec<Option<Val>> {
         let mut list = Vec::with_capacity(a.len());
@@ -36,6 +36,7 @@ impl Walk<'_, '_> {
         for (r, (x, y)) in a.into_iter().zip(b).enumerate() {
             list.push(match (x, y) {
                 (Some(x), Some(y)) if x == y => Some(x),
+                (Some(_), Some(_)) if matches!(join, Stop::At(to) if !self.s.live.is(to, r as Reg)) => None,
                 (Some(Val::Uni(x)), Some(Val::Uni(y))) if self.is_variable(r as Reg, cond, x, y) => {
                     let steps = self.steps(x, y);
                     let (i, j) = (self.index(x, steps), self.index(y, steps));

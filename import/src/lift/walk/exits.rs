@@ -141,7 +141,7 @@ impl Walk<'_, '_> {
             (false, false) => {
                 self.lanes = a.lanes;
                 self.facts = facts;
-                self.regs = self.merged(at, cond, (a.regs, b.regs), (&mut a.nodes, &mut b.nodes));
+                self.regs = self.merged(at, cond, (a.regs, b.regs, a.end), (&mut a.nodes, &mut b.nodes));
             }
         }
         if a.nodes == b.nodes && !a_ends {

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::flow::{BlockId, Flow};
 use crate::lift::effects::mailbox::Mail;
 use crate::lift::effects::{polls, states};
+use crate::lift::facts::liveness::Live;
 use crate::lift::facts::loop_parts::{Part, When};
 use crate::lift::facts::{in_flight, natural, pointers, slice};
 use crate::lift::launch::cases::{Cases, Outcome};
@@ -25,6 +26,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) flow: &'a Flow,
     pub(crate) need: Vec<bool>,
+    /// Registers that are read behind a place.
+    pub(crate) live: Rc<Live>,
     /// Polls of barriers and the waits behind them.
     pub(crate) polls: polls::Polls,
     /// Branches that are passed over.
@@ -157,6 +160,7 @@ impl<'a> Shared<'a> {
             flow,
             searches,
             need,
+            live: Rc::new(Live::of(entry, flow)),
             idle,
             idle_loops,
             own_loops: if launch.timed { BTreeMap::new() } else { strides::loops(&entry.code, flow, &pointers) },

@@ -89,6 +89,7 @@ impl Walk<'_, '_> {
         for (r, (x, y)) in a.into_iter().zip(b).enumerate() {
             let v = match (x, y) {
                 (Some(x), Some(y)) if x == y => Some(x),
+                (Some(_), Some(_)) if !self.s.live.is(join, r as Reg) => None,
                 (Some(x), Some(y)) => match self.either(r as u32, cond, (&x, &y)) {
                     Some(v) => Some(v),
                     None => {
