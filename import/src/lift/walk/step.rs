@@ -90,8 +90,11 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Sets a register in the executing lanes.
+    /// Sets a register in the executing lanes, if anything depends on it.
     pub(crate) fn set(&mut self, r: Reg, v: Val) {
+        if !self.s.need[r as usize] {
+            return;
+        }
         let slot = &mut self.regs[r as usize];
         *slot = match slot.take() {
             Some(old) if self.lanes != self.group => {
@@ -171,6 +174,9 @@ impl Walk<'_, '_> {
     /// Sets the registers of an instruction that only computes.
     pub(crate) fn compute(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         let Some(to) = i.args.first() else { return Ok(()) };
+        if !self.s.is_needed(i) && i.op != "call" {
+            return Ok(());
+        }
         match i.op.as_str() {
             "setp" => {
                 let (p, q) = (self.operand(i.arg(1))?, self.operand(i.args.get(2).unwrap_or(&Arg::Sink))?);
