@@ -79,10 +79,14 @@ impl Flow {
         std::iter::successors(Some(block), |b| self.dominator[*b].filter(|d| d != b)).any(|b| b == other)
     }
 
+    /// The block of an instruction.
+    pub fn block_at(&self, instruction: usize) -> BlockId {
+        self.blocks.partition_point(|b| b.end <= instruction).min(self.exit())
+    }
+
     /// Whether control can come from one instruction to another one.
     pub fn reaches(&self, from: usize, to: usize) -> bool {
-        let of = |at: usize| self.blocks.iter().position(|b| (b.first..b.end).contains(&at));
-        let (Some(first), Some(last)) = (of(from), of(to)) else { return false };
+        let (first, last) = (self.block_at(from), self.block_at(to));
         let (mut seen, mut open) = (vec![false; self.blocks.len()], self.blocks[first].next.clone());
         while let Some(b) = open.pop() {
             if !std::mem::replace(&mut seen[b], true) {

@@ -179,7 +179,7 @@ impl<'a> Part<'a> {
     /// Whether its code outside of an inner loop reads a register, or the register is the part's own.
     pub(crate) fn reads_outside(&self, l: usize, r: Reg) -> bool {
         let (blocks, body) = (&self.flow.blocks, &self.flow.loops[l].body);
-        let inside = |n: &usize| (0..blocks.len()).any(|b| body[b] && (blocks[b].first..blocks[b].end).contains(n));
+        let inside = |n: &usize| body[self.flow.block_at(*n)];
         let branches = self.branches.iter().map(|b| blocks[*b].end - 1);
         let mut found = r == self.of;
         for n in self.code.iter().copied().chain(branches).filter(|n| !inside(n)) {
