@@ -40,6 +40,9 @@ fn lift_with(
     let (words, searches) = (s.mail.knows_words(), !s.searches.is_empty());
     // Without the words: they may be no help, where there are any.
     let without = std::cell::OnceCell::new();
+    if !words {
+        without.get_or_init(|| Ok((s.clone(), lists.clone())));
+    }
     let again = |way: Way| {
         let (s, lists) =
             without.get_or_init(|| warps_in(module, entry, flow, launch, outcomes, (false, unknown))).clone()?;

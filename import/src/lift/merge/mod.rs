@@ -20,7 +20,7 @@ pub(crate) mod unread;
 
 use std::mem::Discriminant;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lift::iterations::{flat, last, turns, within};
 use crate::lift::memory::barriers;
@@ -127,9 +127,10 @@ pub(crate) fn merge(a: Vec<Merged>, b: Vec<Merged>) -> Vec<Merged> {
     let mut known = FxHashMap::default();
     let (x, y) = (numbers(&a, &mut known), numbers(&b, &mut known));
     let same = x.iter().zip(&y).take_while(|(x, y)| x == y).count();
-    // The longest common subsequence of equal nodes, behind those that both lists begin with.
-    let (n, m) = (a.len() - same, b.len() - same);
+    // The longest common subsequence of equal nodes, between those that both lists begin and end with.
     let (x, y) = (&x[same..], &y[same..]);
+    let last = same_end(x, y);
+    let (n, m) = (x.len() - last, y.len() - last);
     let mut best = vec![0u32; (n + 1) * (m + 1)];
     let at = |i: usize, j: usize| i * (m + 1) + j;
     for i in (0..n).rev() {
@@ -156,9 +157,25 @@ pub(crate) fn merge(a: Vec<Merged>, b: Vec<Merged>) -> Vec<Merged> {
             j += 1;
         }
     }
-    out.extend(left);
-    out.extend(right);
+    out.extend(left.by_ref().take(n - i));
+    out.extend(right.by_ref().take(m - j));
+    out.extend(left.zip(right).map(|(x, y)| both(x, y)));
     out
+}
+
+/// The number of equal nodes at the end of two lists that neither list has before. Some longest common subsequence of the
+/// lists ends with them, whatever is before.
+fn same_end(x: &[u32], y: &[u32]) -> usize {
+    let mut last = x.iter().rev().zip(y.iter().rev()).take_while(|(x, y)| x == y).count();
+    loop {
+        let before: FxHashSet<u32> = x[..x.len() - last].iter().chain(&y[..y.len() - last]).copied().collect();
+        // Of the end, what is behind the last node that is also before it.
+        let kept = x[x.len() - last..].iter().rev().take_while(|n| !before.contains(n)).count();
+        if kept == last {
+            return last;
+        }
+        last = kept;
+    }
 }
 
 fn both(a: Merged, b: Merged) -> Merged {
