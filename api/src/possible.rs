@@ -68,7 +68,7 @@ fn of_a_launch(subject: &mut Subject, v: Verdict, options: Options) -> Verdict {
     let related = subject.imported.as_ref().and_then(|i| i.related.clone());
     if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
         let launches = subject.imported.as_mut().map(|i| std::mem::take(&mut i.possible)).unwrap_or_default();
-        for p in launches.iter().flat_map(PossibleLaunch::programs) {
+        for p in launches.into_iter().flat_map(PossibleLaunch::programs) {
             let mut one = warpline_verify::verify(&p, subject.rules(), options);
             if one.outcome == Outcome::Violated {
                 subject.replace_symbolic(p);

@@ -42,7 +42,7 @@ pub use facts::threads::{block_of, leaves_block_open};
 pub use launch::capped::Capped;
 pub use launch::clusters::lift;
 pub use launch::one_launch::{OneLaunch, in_launches};
-pub use launch::possible_launch::PossibleLaunch;
+pub use launch::possible_launch::{Later, PossibleLaunch};
 pub use launch::{Argument, Launch};
 pub use memory::objects::UNKNOWN_GLOBAL;
 pub(crate) use timed::loaded::{Loaded, loads_global};
@@ -100,7 +100,7 @@ pub struct Lifted {
     /// The kernel under the other outcomes.
     pub others: Vec<Lifted>,
     /// The kernel without the accesses that its program takes to happen always. A fault of this kernel is one in any case.
-    pub without: Option<Box<Lifted>>,
+    pub without: Option<Later>,
     /// The kernel in which what differs by iteration may be anything in each. A proof of it is one of the kernel.
     pub numbered: Option<Box<Lifted>>,
     /// The same where each loop whose length differs by iteration has a step.

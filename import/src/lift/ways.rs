@@ -6,6 +6,7 @@ use crate::ptx::{Entry, Error, Module};
 use super::build::program;
 use super::iterations::data;
 use super::launch::cases::{Outcome, Wanted};
+use super::launch::possible_launch::Later;
 use super::memory::always::Accesses;
 use super::memory::anywhere::Unknown;
 use super::walk::warps::warps_in;
@@ -22,8 +23,11 @@ pub(super) fn lift_case(
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
     let mut done = lift_with(module, entry, flow, names, launch, (outcomes, Unknown::Anywhere))?;
     if done.unknown_at.is_some() {
-        let without = lift_with(module, entry, flow, names, launch, (outcomes, Unknown::LeftOut));
-        done.without = without.ok().map(Box::new);
+        let (module, entry, flow, launch) = (module.clone(), entry.clone(), flow.clone(), launch.clone());
+        let (file, text, outcomes) = (names.0.to_string(), names.1.to_string(), outcomes.to_vec());
+        done.without = Some(Later::new(move || {
+            lift_with(&module, &entry, &flow, (&file, &text), &launch, (&outcomes, Unknown::LeftOut)).ok()
+        }));
     }
     Ok(done)
 }
@@ -81,7 +85,7 @@ fn lift_with(
                 }
             };
             let Ok(mut done) = with(Accesses::Done) else { return numbered().map_err(|_| e) };
-            done.without = with(Accesses::LeftOut).ok().map(Box::new);
+            done.without = with(Accesses::LeftOut).ok().map(|other| Later::new(move || Some(other.clone())));
             Ok(done)
         }
         result => result,

@@ -57,7 +57,7 @@ fn verdict_of(lifted: &lift::Lifted, machine: &Machine) -> String {
             Outcome::Bounded { why, .. } => worst = format!("bounded\t{why}"),
             Outcome::GaveUp { why } => return format!("gave up\t{why}"),
             Outcome::Violated if lifted.related.is_some() => {
-                let of_a_launch = lifted.possible().iter().flat_map(|l| l.programs()).find_map(|p| {
+                let of_a_launch = lifted.possible().into_iter().flat_map(|l| l.programs()).find_map(|p| {
                     let v = verify(&p, rules(machine), options);
                     (v.outcome == Outcome::Violated).then(|| fault(v))
                 });

@@ -73,7 +73,7 @@ pub(crate) fn decided_within(module: &ptx::Module, entry: &ptx::Entry, name: &st
             Outcome::Bounded { why, .. } => worst = Decision::new("bounded", why.to_string()),
             Outcome::GaveUp { why } => return Decision::new("gave up", why.to_string()),
             Outcome::Violated if lifted.related.is_some() => {
-                let of_a_launch = lifted.possible().iter().flat_map(|l| l.programs()).find_map(|p| {
+                let of_a_launch = lifted.possible().into_iter().flat_map(|l| l.programs()).find_map(|p| {
                     let v = verify(&p, rules(&machine), options);
                     (v.outcome == Outcome::Violated).then(|| fault(v))
                 });
