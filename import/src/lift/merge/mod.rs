@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `mod` | the merged tree, and the merge of warps and CTAs |
 //! | `effects_of` | applies a function to each term of an effect |
+//! | `ends` | longest common subsequences of two lists |
 //! | `sides`, `outcomes` | branches whose sides do the same; a tree under the outcomes of some conditions |
 //! | `one_form`, `nested` | one form for each condition; branches directly inside of a branch |
 //! | `repeated`, `unread` | leaves out repeated accesses, and variables that nothing reads |
 //! | `roles` | names of warps that take different parts |
 
 pub(crate) mod effects_of;
+mod ends;
 pub(crate) mod nested;
 pub(crate) mod one_form;
 pub(crate) mod outcomes;
@@ -20,7 +22,7 @@ pub(crate) mod unread;
 
 use std::mem::Discriminant;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::lift::iterations::{flat, last, turns, within};
 use crate::lift::memory::barriers;
@@ -30,6 +32,7 @@ use crate::symbolic::Term;
 
 use super::tree::{Effect, Kind, Node};
 use effects_of::terms_of;
+use ends::Ends;
 
 /// Warps of a cluster, as bits: those of its first CTA, then those of the second, and so on.
 pub(crate) type Set = u128;
@@ -127,18 +130,10 @@ pub(crate) fn merge(a: Vec<Merged>, b: Vec<Merged>) -> Vec<Merged> {
     let mut known = FxHashMap::default();
     let (x, y) = (numbers(&a, &mut known), numbers(&b, &mut known));
     let same = x.iter().zip(&y).take_while(|(x, y)| x == y).count();
-    // The longest common subsequence of equal nodes, between those that both lists begin and end with.
+    // The longest common subsequence of equal nodes, behind those that both lists begin with.
     let (x, y) = (&x[same..], &y[same..]);
-    let last = same_end(x, y);
-    let (n, m) = (x.len() - last, y.len() - last);
-    let mut best = vec![0u32; (n + 1) * (m + 1)];
-    let at = |i: usize, j: usize| i * (m + 1) + j;
-    for i in (0..n).rev() {
-        for j in (0..m).rev() {
-            best[at(i, j)] =
-                if x[i] == y[j] { best[at(i + 1, j + 1)] + 1 } else { best[at(i + 1, j)].max(best[at(i, j + 1)]) };
-        }
-    }
+    let (n, m) = (x.len(), y.len());
+    let ends = Ends::of(x, y);
     let (mut left, mut right) = (a.into_iter(), b.into_iter());
     let mut out: Vec<Merged> = left.by_ref().zip(right.by_ref()).take(same).map(|(x, y)| both(x, y)).collect();
     let (mut i, mut j) = (0, 0);
@@ -149,7 +144,7 @@ pub(crate) fn merge(a: Vec<Merged>, b: Vec<Merged>) -> Vec<Merged> {
             }
             i += 1;
             j += 1;
-        } else if best[at(i + 1, j)] >= best[at(i, j + 1)] {
+        } else if ends.common(i + 1, j) >= ends.common(i, j + 1) {
             out.extend(left.next());
             i += 1;
         } else {
@@ -157,25 +152,9 @@ pub(crate) fn merge(a: Vec<Merged>, b: Vec<Merged>) -> Vec<Merged> {
             j += 1;
         }
     }
-    out.extend(left.by_ref().take(n - i));
-    out.extend(right.by_ref().take(m - j));
-    out.extend(left.zip(right).map(|(x, y)| both(x, y)));
+    out.extend(left);
+    out.extend(right);
     out
-}
-
-/// The number of equal nodes at the end of two lists that neither list has before. Some longest common subsequence of the
-/// lists ends with them, whatever is before.
-fn same_end(x: &[u32], y: &[u32]) -> usize {
-    let mut last = x.iter().rev().zip(y.iter().rev()).take_while(|(x, y)| x == y).count();
-    loop {
-        let before: FxHashSet<u32> = x[..x.len() - last].iter().chain(&y[..y.len() - last]).copied().collect();
-        // Of the end, what is behind the last node that is also before it.
-        let kept = x[x.len() - last..].iter().rev().take_while(|n| !before.contains(n)).count();
-        if kept == last {
-            return last;
-        }
-        last = kept;
-    }
 }
 
 fn both(a: Merged, b: Merged) -> Merged {

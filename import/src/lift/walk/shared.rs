@@ -16,7 +16,7 @@ use crate::lift::launch::{Argument, Launch, ParamField};
 use crate::lift::loops::{named, searches, strides};
 use crate::lift::memory::anywhere::Unknown;
 use crate::lift::timed::serial;
-use crate::ptx::{Entry, Error, Inst, Module, Reg};
+use crate::ptx::{Arg, Entry, Error, Inst, Module, Reg};
 use crate::symbolic::{Arena, FUNCTIONS, Term};
 
 /// The state that the walks of all warps share.
@@ -28,6 +28,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) need: Vec<bool>,
     /// Registers that are read behind a place.
     pub(crate) live: Rc<Live>,
+    /// Whether the high half of a product with each register is computed, as for a division.
+    pub(crate) divided: Rc<[bool]>,
     /// Polls of barriers and the waits behind them.
     pub(crate) polls: polls::Polls,
     /// Branches that are passed over.
@@ -161,6 +163,7 @@ impl<'a> Shared<'a> {
             searches,
             need,
             live: Rc::new(Live::of(entry, flow)),
+            divided: divided(entry),
             idle,
             idle_loops,
             own_loops: if launch.timed { BTreeMap::new() } else { strides::loops(&entry.code, flow, &pointers) },
@@ -283,4 +286,16 @@ impl Shared<'_> {
     pub(crate) fn error(&self, i: &Inst, message: impl Into<String>, expected: impl Into<String>) -> Error {
         Error { line: i.line, span: i.span, message: message.into(), expected: expected.into() }
     }
+}
+
+/// For each register, whether the high half of a product with it is computed.
+fn divided(entry: &Entry) -> Rc<[bool]> {
+    let mut list = vec![false; entry.widths.len()];
+    let products = entry.code.iter().filter(|i| i.op == "mul" && i.has("hi"));
+    for a in products.flat_map(|i| i.args_from(1)) {
+        if let Arg::Reg(r) = a {
+            list[*r as usize] = true;
+        }
+    }
+    list.into()
 }

@@ -291,7 +291,7 @@ impl Walk<'_, '_> {
                 let facts = self.facts.clone();
                 if i.op == "shr"
                     && !super::values::type_of(i).1
-                    && self.divides(to)
+                    && matches!(to, Arg::Reg(r) if self.s.divided[*r as usize])
                     && let Some(v) = args.first().cloned()
                 {
                     args[0] = self.each(&[v], |a, x| Some(a.positive_under(x[0], &facts)), "a shift");
@@ -334,11 +334,6 @@ impl Walk<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether the high half of a product with a register is computed, as for a division.
-    fn divides(&self, r: &Arg) -> bool {
-        self.s.entry.code.iter().any(|i| i.op == "mul" && i.has("hi") && i.args_from(1).contains(r))
     }
 
     /// `mov.b64 {lo, hi}, x` and `mov.b64 x, {lo, hi}`.
