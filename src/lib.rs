@@ -32,7 +32,6 @@ mod commands;
 mod console;
 mod device;
 mod diagnose;
-mod excerpt;
 mod gate;
 pub mod json;
 pub mod json_compare;

@@ -107,7 +107,7 @@ pub(super) fn findings(simulation: &Simulation, paint: Paint) -> String {
 }
 
 /// The most findings of one rule that get a frame.
-const FRAMES: usize = 6;
+const FRAMES: usize = 4;
 /// The most lines that are named for the others.
 const LINES: usize = 12;
 

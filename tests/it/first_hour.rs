@@ -181,3 +181,23 @@ fn help_names_every_command_in_groups() {
     assert!(at("Start here") < at("  run ") && at("  run ") < at("  verify ") && at("  verify ") < at("Understand"));
     assert!(at("Options:") > at("Shell:"));
 }
+
+#[test]
+fn many_findings_of_a_rule_get_a_few_frames_and_their_lines() {
+    let line = |n: usize| (format!("st.shared.b32 [%r4+{}], %r1;\n", n * 1024), format!("// {n}\n").repeat(5));
+    let stores: String = (0..10).map(|n| line(n).0).collect();
+    let far: String = (0..10).map(|n| line(n).1).collect();
+    let loads: String = (0..10).map(|n| format!("ld.shared.b32 %r{}, [%r6+{}];\n", n + 10, n * 1024)).collect();
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() .reqntid 64\n{{\n.reg .b32 %r<40>;\n\
+         .shared .align 16 .b8 tile[10240];\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.u32 %r3, tile;\n\
+         add.s32 %r4, %r3, %r2;\nxor.b32 %r5, %r2, 128;\nadd.s32 %r6, %r3, %r5;\n{stores}{far}{loads}ret;\n}}\n"
+    );
+    let dir = TempDir::new();
+    let said = warpline(&["verify", &dir.write("k.ptx", text), "--no-suggestion"]);
+    assert_eq!(said.status.code(), 1, "{}", said.err);
+    assert_eq!(said.out.matches("× WL0101 RAW race").count(), 4, "{}", said.out);
+    assert!(said.out.contains("6 more of WL0101, at lines 78, 79, 80, 81, 82, 83"), "{}", said.out);
+    // The lines between a store and a load are in no frame.
+    assert!(!said.out.contains("// 5"), "{}", said.out);
+}

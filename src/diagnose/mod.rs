@@ -1,5 +1,7 @@
 //! Errors as text: file, line, caret, label and help. No other module draws a caret.
 
+mod excerpt;
+
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -8,8 +10,8 @@ use warpline_api::{Error, Sources};
 use warpline_sim::diag::Diagnostic;
 
 use crate::console::Paint;
-use crate::excerpt::Excerpt;
 use crate::show::{self, wrap};
+use excerpt::Excerpt;
 
 /// The longest line of a file that a frame shows; of a longer line, the part around the caret.
 const LONGEST: usize = 300;

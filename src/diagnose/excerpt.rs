@@ -5,7 +5,7 @@ use std::ops::Range;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
 /// Places with at most this many lines between them share a frame.
-const BETWEEN: usize = 8;
+const BETWEEN: usize = 4;
 
 /// A file whose lines are found by an index. `miette` reads a text from its start for each place, and joins places by the
 /// number of lines before them, so that two places in a long file become one frame of thousands of lines.
