@@ -53,3 +53,4 @@ mod turns;
 mod two_counts;
 mod unwritten;
 mod values;
+mod variants;
