@@ -26,7 +26,7 @@ use super::memory::objects::objects;
 use super::memory::pieces::divide;
 use super::memory::regions::{MOST_SLOTS, Regions};
 use super::memory::sizes::{Sizes, loads, stores};
-use super::memory::{anywhere, expected, selected, unfilled, wait_scopes};
+use super::memory::{anywhere, expected, padded, selected, unfilled, wait_scopes};
 use super::merge::effects_of::{barrier_of, terms_of};
 use super::merge::unread::without_unread;
 use super::merge::{Merged, Set, each_op, nested, one_form, repeated, roles};
@@ -199,6 +199,7 @@ pub(super) fn program_of(
     let others: Vec<Term> = conditions.iter().map(|(_, t)| *t).collect();
     let tree = if launch.timed { tree } else { nested::joined(&mut s, &names, tree, (&checks, &others)) };
     let tree = expected::stated(&mut s, tree, n);
+    let tree = padded::filled(&mut s, tree, n);
     wait_scopes::noted(&mut s, &tree, n);
     let (tree, plan) = anywhere::planned(&mut s, tree, n, launch.timed)?;
     if !launch.timed && s.unknown == Unknown::Anywhere && way.accesses != Accesses::LeftOut {

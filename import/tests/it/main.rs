@@ -29,6 +29,7 @@ mod lists;
 mod memory;
 mod mutants;
 mod mutation;
+mod narrow;
 mod one_form;
 mod own_steps;
 mod paced;

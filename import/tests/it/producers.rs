@@ -166,7 +166,7 @@ fn bits_of_a_field_that_data_decide() {
 
 /// The verdict on a product of operands of `kib` times 1024 bytes that threads store. Nothing orders it with stores to one
 /// column of tensor memory beside it.
-fn stores_beside(product: &str, (kib, allocated): (usize, u32), column: u32) -> String {
+pub(crate) fn stores_beside(product: &str, (kib, allocated): (usize, u32), column: u32) -> String {
     let rows = format!("\tst.bulk.weak.shared::cta [%r24], {}, 0;\n", 1024 * kib);
     let body = format!(
         "{}\tsetp.gt.u32 %p3, %r1, 31;\n\t@%p3 bra $L1;\n\ttcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], {allocated};\n\

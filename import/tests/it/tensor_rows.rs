@@ -73,3 +73,21 @@ fn a_word_chooses_between_one_column_and_two() {
     let found = verdict(&columns(""));
     assert!(found.starts_with("violated"), "{found}");
 }
+
+/// CuTe DSL halves a column by a shift of two words: the low bit of the other one goes to the top.
+#[test]
+fn a_shift_of_two_words_names_a_column() {
+    let kernel = |by: u32, wait: &str| {
+        verdict(&format!(
+            "\tand.b32 %r13, %r12, 1;\n\tshl.b32 %r13, %r13, {by};\n\tmov.b32 %r17, 16;\n\
+             \tshf.l.wrap.b32 %r31, %r13, %r17, 31;\n\tadd.s32 %r31, %r31, %r30;\n\
+             \ttcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r32}}, [%r31];\n{wait}"
+        ))
+    };
+    assert_eq!(kernel(1, WAIT), "proved\t");
+    let faulty = kernel(1, "");
+    assert!(faulty.starts_with("violated"), "{faulty}");
+    // Column 32 is not allocated.
+    let found = kernel(6, WAIT);
+    assert!(!found.starts_with("proved"), "{found}");
+}

@@ -98,6 +98,28 @@ impl Walk<'_, '_> {
     }
 }
 
+/// The bits of an element of a type in the instruction descriptor of a product of 8, 6 and 4 bits.
+fn bits_of(format: i64) -> Option<u32> {
+    match format & 7 {
+        0 | 1 => Some(8),
+        3 | 4 => Some(6),
+        5 => Some(4),
+        _ => None,
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Notes how many bits the elements of both operands of a product have: 8 where its descriptor does not say so.
+    pub(crate) fn note_elements(&mut self, at: usize, descriptor: Term) {
+        let of = |v: &i64| Some([bits_of(v >> 7)?, bits_of(v >> 10)?]);
+        let all: Option<BTreeSet<[u32; 2]>> = self.s.values(descriptor).and_then(|l| l.iter().map(of).collect());
+        let one = all.filter(|l| l.len() == 1).and_then(|l| l.first().copied());
+        let known = self.s.element_bits.get(&at).copied();
+        let bits = one.filter(|bits| known.is_none_or(|k| k == *bits)).unwrap_or([8, 8]);
+        self.s.element_bits.insert(at, bits);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Shape;

@@ -20,6 +20,9 @@ pub(crate) const TENSOR: i64 = 1 << 19;
 pub(crate) const COLUMN: i64 = COLUMN_BYTES;
 /// Addresses of 32 lanes of a column.
 const LANES: u32 = 16;
+/// Columns of the metadata of a sparse product: 4 bits for each 4 elements of a row of 512 bits, or for each 8 of 4 bits.
+/// Two products of 16 or 32 bits share them, and a bit of the descriptor says which half is meant.
+const METADATA: u32 = 2;
 /// What an address grows by from a lane to the next.
 const ROW: i64 = 1 << 16;
 /// The bit of an address that names the second 16 lanes of a group.
@@ -115,9 +118,9 @@ impl Walk<'_, '_> {
     }
 
     fn tensor_product(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
-        if i.has("sp") {
-            return Err(self.unknown(i));
-        }
+        // Half of the elements of a sparse operand are left out. The address of its metadata stands before the descriptor.
+        let sparse = i.has("sp");
+        let behind = usize::from(sparse);
         // A weight-stationary product of fewer rows spreads its columns over all lanes.
         let stationary = i.has("ws");
         let (bits, mut k) = if i.has("kind::f16") {
@@ -130,13 +133,19 @@ impl Walk<'_, '_> {
             (8, 32)
         };
         let scaled = i.has("block_scale");
-        let idesc = self.same(i, i.arg(3), "instruction descriptor")?;
+        let idesc = self.same(i, i.arg(3 + behind), "instruction descriptor")?;
         if self.dry > 0 {
             return Ok(());
         }
         let Shape { m, n, trans_a, trans_b, longer } = self.shape(i, idesc, scaled)?;
+        if i.mods.iter().any(|m| m.ends_with("f8f6f4")) {
+            self.note_elements(at, idesc);
+        }
         // Bytes along k: 32, or 48 in the longer form.
         let longer = longer && bits == 4;
+        if sparse && (stationary || longer) {
+            return Err(self.unknown(i));
+        }
         if longer {
             k = 96;
         }
@@ -161,9 +170,14 @@ impl Walk<'_, '_> {
             }
             a => (self.described(i, a, if scaled { 128 } else { half(m) }, depth, bits, trans_a, k)?, Vec::new()),
         };
-        let b = self.described(i, i.arg(2), half(n), depth, bits, trans_b, k)?;
+        let denser = if sparse { 2 } else { 1 };
+        let b = self.described(i, i.arg(2), half(n), depth * denser, bits, trans_b, k * denser)?;
+        if sparse {
+            let t = self.same(i, i.arg(3), "address")?;
+            reads.extend(self.columns(i, t, METADATA, None)?);
+        }
         // Scale factors are in tensor memory: a column for each 32 rows of A, then one for each 32 columns of B.
-        let scales = i.args_from(4).iter().filter(|a| scaled && matches!(a, Arg::Mem { .. }));
+        let scales = i.args_from(4 + behind).iter().filter(|a| scaled && matches!(a, Arg::Mem { .. }));
         for (arg, rows) in scales.zip([128, n]) {
             let t = self.same(i, arg, "address")?;
             reads.extend(self.columns(i, t, rows.div_ceil(32), None)?);

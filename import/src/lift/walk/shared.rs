@@ -82,6 +82,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) settled: bool,
     /// First columns of allocations of tensor memory, by the address that receives it.
     pub(crate) tensors: FxHashMap<Term, i64>,
+    /// Products of elements of 8, 6 or 4 bits: the bits of an element of each operand, 8 where they are not known.
+    pub(crate) element_bits: BTreeMap<usize, [u32; 2]>,
     /// Instructions that may store something else to such an address.
     pub(crate) overwritten: FxHashMap<Term, BTreeSet<usize>>,
     /// Columns allocated.
@@ -190,6 +192,7 @@ impl<'a> Shared<'a> {
             var_sets: BTreeMap::new(),
             settled: true,
             tensors: Default::default(),
+            element_bits: Default::default(),
             overwritten: Default::default(),
             columns: 0,
             assumed: BTreeMap::new(),

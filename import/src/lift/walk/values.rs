@@ -184,9 +184,17 @@ pub(crate) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
         }
         "shf" if i.has("l") && i.has("wrap") => {
             // The high word of (b:a) << s: a rotation where both are one.
-            let (lo, hi, s) = (a.constant(arg(0)?)?, a.constant(arg(1)?)?, a.constant(arg(2)?)? & 31);
-            let both = ((hi as u32 as u64) << 32) | (lo as u32 as u64);
-            a.int(((both << s) >> 32) as u32 as i32 as i64)
+            let (hi, s) = (a.constant(arg(1)?)?, (a.constant(arg(2)?)? & 31) as u32);
+            let hi = i64::from((hi as u32) << s);
+            match (a.constant(arg(0)?), s) {
+                (_, 0) => a.int(hi),
+                (Some(lo), _) => a.int(hi | i64::from(lo as u32 >> (32 - s))),
+                _ => {
+                    let lo = as_type(a, arg(0)?, (32, false));
+                    let lo = right(a, lo, 32 - s, (32, false))?;
+                    a.plus(lo, hi)
+                }
+            }
         }
         "prmt" | "popc" | "clz" | "brev" | "bfind" | "lop3" | "fns" | "abs" => number(a, i, x)?,
         _ => return None,
