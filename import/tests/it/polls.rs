@@ -198,3 +198,59 @@ fn a_signed_quotient_that_rounds_up_is_one_form() {
     let faulty = with(&signed("gt").replace("add.s32 %r10, %r28, %r30", "sub.s32 %r10, %r28, %r30"));
     assert!(!faulty.starts_with("proved"), "{faulty}");
 }
+
+/// CuTe DSL counts the iterations that are left, `n - a`, and adds 1 to `a` as long as there are any. There are some in each
+/// iteration, so `a` is its number.
+#[test]
+fn a_poll_behind_a_count_of_what_is_left_is_proved() {
+    let kernel = |most: &str, polled: &str, step: &str| {
+        let ahead = "\tmov.b32 %r24, 0;\n\tmov.b32 %r25, 0;\n\tmov.b32 %r27, 0;\n\tsetp.ne.s32 %p8, %r7, %r7;\n";
+        let wait = format!(
+            "\tsub.s32 %r23, %r10, %r24;\n\tsetp.lt.s32 %p10, %r23, 1;\n\t@%p10 bra $LA;\n\tadd.s32 %r25, %r25, 1;\n{WAIT}"
+        );
+        let next = format!(
+            "\tsetp.le.s32 %p11, %r10, {most};\n\tsetp.eq.s32 %p8, %r7, %r7;\n\t@%p11 bra $LA;\n\tshl.b32 %r17, %r20, 3;\n\
+             \tadd.s32 %r18, %r2, %r17;\n{}$LA:\n\tmin.s32 %r26, %r23, {step};\n\tadd.s32 %r24, %r24, %r26;\n\
+             \tadd.s32 %r27, %r27, 1;\n",
+            poll(polled, "%r21")
+        );
+        let text = text(ahead, &wait, &next);
+        let (first, last) = text.rsplit_once("setp.lt.s32 %p7, %r7, %r10").unwrap_or_default();
+        crate::common::verdict_on(&format!("{first}setp.ne.s32 %p7, %r27, %r10{last}"))
+    };
+    assert_eq!(kernel("%r25", "%r18", "1"), "proved\t");
+    // The poll names the other slot, or one that is left out skips a wait.
+    let faulty = kernel("%r25", "%r2", "1");
+    assert!(is_unlike(&faulty), "{faulty}");
+    let faulty = kernel("%r7", "%r18", "2");
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+    let faulty = kernel("2", "%r18", "1");
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+}
+
+/// A flag that no poll sets ahead of the loop: the first wait is not skipped.
+#[test]
+fn a_flag_that_begins_as_a_number_is_the_result_of_polls() {
+    let begins = |compare: &str| format!("\tsetp.{compare}.s32 %p8, %r7, %r7;\n");
+    let with = |ahead: &str, next: &str| verdict(ahead, WAIT, next);
+    let polled = next("%r18", "%r21");
+    assert_eq!(with(&begins("ne"), &polled), "proved\t");
+    // The last iteration leaves it set.
+    assert_eq!(with(&begins("ne"), &format!("{}{polled}", begins("eq"))), "proved\t");
+    let faulty = with(&begins("eq"), &polled);
+    assert!(faulty.starts_with("rejected") && faulty.contains("which polls skip the wait"), "{faulty}");
+    for (address, parity) in [("%r2", "%r21"), ("%r18", "%r19"), ("%r18+8", "%r21")] {
+        let faulty = with(&begins("ne"), &next(address, parity));
+        assert!(is_unlike(&faulty), "{address} {parity}: {faulty}");
+    }
+    // A flag that stays set although nothing is polled for the next wait.
+    let faulty = with(&begins("ne"), &begins("eq"));
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+    // The poll of an iteration, which the wait of the last one looks at again.
+    let stale = format!(
+        "\tadd.s32 %r28, %r7, 1;\n\tsetp.ge.s32 %p12, %r28, %r10;\n\t@%p12 bra $LS;\n{}$LS:\n{WAIT}",
+        poll("%r12", "%r21")
+    );
+    let faulty = verdict(&begins("ne"), &stale, "");
+    assert!(!faulty.starts_with("proved"), "{faulty}");
+}

@@ -134,7 +134,7 @@ fn members(a: &Arena, t: Term) -> Vec<Term> {
 }
 
 /// Calls `f` on the condition of each choice in a term.
-fn choices(a: &Arena, t: Term, f: &mut dyn FnMut(Term)) {
+pub(super) fn choices(a: &Arena, t: Term, f: &mut dyn FnMut(Term)) {
     match a.node(t) {
         Node::Const(_) | Node::Atom(_) | Node::Table(..) | Node::Op(Op::Load, _) => {}
         Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| choices(a, *x, f)),

@@ -13,6 +13,7 @@
 //! | `functions`, `named`, `recurrences` | what a loop computes without a closed form, as a function with a name |
 //! | `one_by_one` | loops of a few iterations that only compute, such as a mask |
 //! | `strides`, `first` | loops of which each lane makes its own number of iterations |
+//! | `in_step` | registers that count iterations as long as the loop goes on |
 //! | `implied` | loops whose end follows from a choice in their body |
 
 pub(crate) mod close;
@@ -20,6 +21,7 @@ pub(crate) mod computed;
 pub(crate) mod first;
 pub(crate) mod functions;
 pub(crate) mod implied;
+mod in_step;
 pub(crate) mod named;
 pub(crate) mod one_by_one;
 pub(crate) mod recurrences;
@@ -37,6 +39,7 @@ use crate::ptx::{Error, Inst, Reg};
 use crate::symbolic::{ALL_LANES, Atom, Facts, Node as TermNode, Op, Term};
 
 use super::tree::{Node, Val};
+use in_step::During;
 
 /// The least bound of a trip count that does not bound the loop's counter, where the count is not one number.
 const MOST_BOUND: i64 = 4096;
@@ -166,24 +169,16 @@ impl Walk<'_, '_> {
         if stop == Stop::At(header) {
             self.split_stays(header as u32, &changed, &entry_regs, &mut back, &mut exits);
         }
-        let back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
+        let mut back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
         self.begins = self.first_begins(header, &entry_facts, (&exits, &entry_regs));
-        let solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
-        let mut by_iteration = self.by_iteration(header as u32, &entry_regs, &solved);
-        by_iteration.values_mut().for_each(|t| *t = self.s.arena.under(*t, &entry_facts));
-        let mut memo = FxHashMap::default();
-        let stays: Vec<Term> = exits.iter().map(|e| self.s.arena.replace(e.stay, &by_iteration, &mut memo)).collect();
-        let mut goes_on = self.facts.clone();
-        let mut begins_with = entry_facts.clone();
-        for t in &stays {
-            self.s.arena.learn(*t, true, &mut goes_on);
-            if let Some(left) = self.counted_down(header as u32, *t, &entry_facts) {
-                let (begins, more) = (self.s.arena.ge(left), self.s.arena.plus(left, -1));
-                let more = self.s.arena.ge(more);
-                self.s.arena.learn(begins, true, &mut begins_with);
-                self.s.arena.learn(more, true, &mut goes_on);
-            }
+        let mut solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
+        let mut now = self.during(header as u32, (&entry_regs, &entry_facts), &solved, &exits);
+        if let Some(counted) = self.in_step(header as u32, (&solved, &back), &now.by_iteration, &now.begins_with) {
+            back = counted;
+            solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
+            now = self.during(header as u32, (&entry_regs, &entry_facts), &solved, &exits);
         }
+        let During { by_iteration, stays, begins_with, goes_on } = now;
         let (before, after) = ((entry_regs.as_slice(), &entry_facts), (back.as_slice(), &goes_on));
         self.compare_carried(header as u32, &changed, (before, after), &by_iteration)?;
         self.bound_counter(header as u32, &stays);

@@ -274,6 +274,8 @@ impl Walk<'_, '_> {
         known: &FxHashMap<Term, Term>,
         mark: u32,
     ) -> Solved {
+        // The result of a poll may be carried from an iteration to the next, and not polled ahead of the loop.
+        let polled: Vec<Reg> = open.iter().filter(|(.., b)| self.peekish(*b)).map(|o| o.0).collect();
         let a = &mut self.s.arena;
         // A value that depends on an opaque value is opaque.
         loop {
@@ -321,7 +323,7 @@ impl Walk<'_, '_> {
             if lost.contains(r) {
                 let name = &self.s.entry.regs[*r as usize];
                 let why = format!("`{name}`, which a loop changes in a way that is not followed");
-                let peeks = old.uniform(self.lanes).is_some_and(|t| self.peekish(t));
+                let peeks = polled.contains(r) || old.uniform(self.lanes).is_some_and(|t| self.peekish(t));
                 let v = match old {
                     Val::Uni(_) if self.s.entry.widths[*r as usize] >= 1 => Val::Uni(self.s.arena.opaque(why)),
                     _ => self.opaque_lanes(why),
