@@ -174,6 +174,7 @@ impl Walk<'_, '_> {
         let b = self.described(i, i.arg(2), half(n), depth * denser, bits, trans_b, k * denser)?;
         if sparse {
             let t = self.same(i, i.arg(3), "address")?;
+            self.s.assume(i.line, "the metadata of a sparse product takes two columns");
             reads.extend(self.columns(i, t, METADATA, None)?);
         }
         // Scale factors are in tensor memory: a column for each 32 rows of A, then one for each 32 columns of B.
