@@ -123,7 +123,12 @@ pub(super) fn frames(subject: &Subject, sites: &[Site], findings: &[&Finding], p
         }
     }
     for (code, list) in rules {
-        let (shown, others) = list.split_at(FRAMES.min(list.len()));
+        // Those of other statements first.
+        let mut known = BTreeSet::new();
+        let (mut shown, mut others): (Vec<&Finding>, Vec<&Finding>) =
+            list.into_iter().partition(|f| known.insert(f.site) && known.len() <= FRAMES);
+        let room = FRAMES - shown.len();
+        shown.extend(others.drain(..room.min(others.len())));
         shown.iter().for_each(|f| text += &finding(subject, sites, f, paint));
         let lines: BTreeSet<u32> = others.iter().filter_map(|f| Some(sites.get(f.site as usize)?.line)).collect();
         if !others.is_empty() {
