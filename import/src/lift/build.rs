@@ -381,6 +381,9 @@ fn note_points(a: &mut Arena, tree: &[Merged]) {
     terms.into_iter().for_each(|t| a.note_points(t));
 }
 
+/// What an address without bounds expects.
+pub(super) const NO_BOUNDS: &str = "an address inside of shared memory";
+
 /// What a plan with too many slots expects.
 pub(super) const FEWER_SLOTS: &str = "fewer slots";
 
@@ -457,9 +460,8 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
     runs.sort_unstable();
     runs.dedup();
     let bars = united(counts.keys().map(|b| (*b, *b + BARRIER)).collect());
-    let mut regions = Regions::of(a, &runs, (&wide, &bars)).map_err(|t| {
-        at_inst(s, places[&t], format!("the address {} has no bounds", a.show(t)), "an address inside of shared memory")
-    })?;
+    let mut regions = Regions::of(a, &runs, (&wide, &bars))
+        .map_err(|t| at_inst(s, places[&t], format!("the address {} has no bounds", a.show(t)), NO_BOUNDS))?;
     if let Some((low, high)) = s.mail.span()
         && let Some(r) = regions.list.iter().find(|r| r.base < high && low < r.end)
     {

@@ -3,12 +3,14 @@
 use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Module};
 
-use super::build::program;
+use super::build::{NO_BOUNDS, program};
+use super::facts::defaults::defaults;
 use super::iterations::data;
 use super::launch::cases::{Outcome, Wanted};
 use super::launch::possible_launch::Later;
 use super::memory::always::Accesses;
 use super::memory::anywhere::Unknown;
+use super::walk::shared::How;
 use super::walk::warps::warps_in;
 use super::{Launch, Lifted};
 
@@ -21,12 +23,21 @@ pub(super) fn lift_case(
     launch: &Launch,
     outcomes: &[Outcome],
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
-    let mut done = lift_with(module, entry, flow, names, launch, (outcomes, Unknown::Anywhere))?;
+    let mut how = How { words: true, unknown: Unknown::Anywhere, counts_capped: false };
+    let mut done = match lift_with(module, entry, flow, names, launch, (outcomes, how)) {
+        // Counts of memory may be what the addresses have no bounds for.
+        Err(e) if !launch.timed && e.0.expected == NO_BOUNDS && !defaults(entry, flow).is_empty() => {
+            how.counts_capped = true;
+            lift_with(module, entry, flow, names, launch, (outcomes, how)).map_err(|_| e)
+        }
+        result => result,
+    }?;
     if done.unknown_at.is_some() {
+        how.unknown = Unknown::LeftOut;
         let (module, entry, flow, launch) = (module.clone(), entry.clone(), flow.clone(), launch.clone());
         let (file, text, outcomes) = (names.0.to_string(), names.1.to_string(), outcomes.to_vec());
         done.without = Some(Later::new(move || {
-            lift_with(&module, &entry, &flow, (&file, &text), &launch, (&outcomes, Unknown::LeftOut)).ok()
+            lift_with(&module, &entry, &flow, (&file, &text), &launch, (&outcomes, how)).ok()
         }));
     }
     Ok(done)
@@ -38,9 +49,9 @@ fn lift_with(
     flow: &Flow,
     (file, text): (&str, &str),
     launch: &Launch,
-    (outcomes, unknown): (&[Outcome], Unknown),
+    (outcomes, how): (&[Outcome], How),
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
-    let (s, lists) = warps_in(module, entry, flow, launch, outcomes, (true, unknown))?;
+    let (s, lists) = warps_in(module, entry, flow, launch, outcomes, how)?;
     let (words, searches) = (s.mail.knows_words(), !s.searches.is_empty());
     // Without the words: they may be no help, where there are any.
     let without = std::cell::OnceCell::new();
@@ -48,8 +59,9 @@ fn lift_with(
         without.get_or_init(|| Ok((s.clone(), lists.clone())));
     }
     let again = |way: Way| {
-        let (s, lists) =
-            without.get_or_init(|| warps_in(module, entry, flow, launch, outcomes, (false, unknown))).clone()?;
+        let (s, lists) = without
+            .get_or_init(|| warps_in(module, entry, flow, launch, outcomes, How { words: false, ..how }))
+            .clone()?;
         program(s, lists, (entry, file, text), launch, way).map_err(|e| (e, None))
     };
     let first = match program(s, lists, (entry, file, text), launch, Way::default()) {

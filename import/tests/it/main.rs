@@ -15,6 +15,7 @@ mod corpus;
 mod counts;
 mod damage;
 mod damaged;
+mod defaults;
 mod families;
 mod far;
 mod finer;

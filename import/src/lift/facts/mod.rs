@@ -8,10 +8,12 @@
 //! | `idle` | branches between whose sides nothing happens but arithmetic |
 //! | `liveness` | the registers whose values are read behind a place |
 //! | `loop_parts`, `shape` | the part of a loop that a register depends on; what a term computes of lane and registers |
+//! | `defaults` | counts that memory gives in place of a number |
 //! | `global_words` | words of global memory by which threads of a CTA may wait for each other |
 //! | `in_flight` | accesses to registers of a product that no wait orders |
 //! | `maps`, `map_fences` | tensor maps of copies, and the fences that a changed map needs |
 
+pub(crate) mod defaults;
 pub(crate) mod global_words;
 pub(crate) mod idle;
 pub(crate) mod in_flight;

@@ -33,7 +33,7 @@ use crate::lift::memory::anywhere::Unknown;
 use crate::lift::merge::effects_of::{map_effect, terms_of};
 use crate::lift::merge::{Merged, MergedKind, Set, each_node, each_op, each_term};
 use crate::lift::tree::{Effect, Node as WarpNode};
-use crate::lift::walk::shared::Shared;
+use crate::lift::walk::shared::{How, Shared};
 use crate::lift::walk::warps::warps_in;
 use crate::lift::ways::Way;
 use crate::lift::{Launch, Lifted, merge};
@@ -63,8 +63,9 @@ pub struct OneLaunch {
 pub fn in_launches(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Vec<OneLaunch> {
     let Ok(flow) = Flow::of(entry) else { return Vec::new() };
     let (mut open, mut found) = (vec![Vec::new()], Vec::new());
+    let how = How { words: true, unknown: Unknown::OfLaunch, counts_capped: false };
     while let Some(outcomes) = open.pop() {
-        match warps_in(module, entry, &flow, launch, &outcomes, (true, Unknown::OfLaunch)) {
+        match warps_in(module, entry, &flow, launch, &outcomes, how) {
             Ok(walked) => found.extend(programs(walked, entry, (file, text), launch)),
             Err((_, Some(Wanted::Outcome(at, of))))
                 if outcomes.len() < cases::MOST && outcomes.iter().all(|o: &Outcome| o.at != at) =>

@@ -143,6 +143,14 @@ pub(crate) fn bases(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Term> {
         let least = bases[i];
         let Node::Op(Op::Min, args) = s.arena.node(least).clone() else { continue };
         let any = args.iter().all(|x| s.arena.constant(*x).is_none());
+        // Of a count that memory gives, up to a number, the count is any.
+        if let [x] = args.iter().filter(|x| s.arena.constant(**x).is_none()).collect::<Vec<_>>()[..]
+            && !s.defaults.is_empty()
+            && s.arena.reads_memory(*x)
+        {
+            bases[i] = base(&mut s.arena, *x);
+            continue;
+        }
         if any && args.iter().any(|x| stands_apart(&s.arena, tree, *x, least)) {
             bases[i] = base(&mut s.arena, args[0]);
             bases.extend(args[1..].iter().map(|x| base(&mut s.arena, *x)));

@@ -276,12 +276,17 @@ impl Walk<'_, '_> {
     /// Bounds the counter of a loop with a trip count that has a bound.
     fn bound_counter(&mut self, header: u32, stays: &[Term]) {
         let mut known = None;
-        for stay in stays {
-            let count = self.stays(header, *stay);
+        let mut open = stays.to_vec();
+        while let Some(stay) = open.pop() {
+            let count = self.stays(header, stay);
+            // Of two conditions, each bounds it.
+            if let (None, TermNode::Op(Op::Both, both)) = (count, self.s.arena.node(stay)) {
+                open.extend(both.iter());
+            }
             let most = count.map(|q| self.s.arena.range(q));
-            // A count that is not negative wraps around nothing.
+            // A count that is not negative, or not by much, wraps around nothing.
             let capped = count.is_some_and(|q| self.is_capped(q));
-            let fits = |low: i64, high: i64| (low >= 0 || capped) && high < MOST_BOUND || low == high;
+            let fits = |low: i64, high: i64| (low > -MOST_BOUND || capped) && high < MOST_BOUND || low == high;
             let q = most.and_then(|(low, high)| fits(low, high).then_some(high));
             if capped && most.is_some_and(|(low, _)| low < 0) {
                 let line = self.inst(self.s.flow.blocks[header as usize].first).line;

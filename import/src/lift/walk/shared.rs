@@ -10,7 +10,7 @@ use crate::lift::effects::mailbox::Mail;
 use crate::lift::effects::{polls, states};
 use crate::lift::facts::liveness::Live;
 use crate::lift::facts::loop_parts::{Part, When};
-use crate::lift::facts::{in_flight, natural, pointers, slice};
+use crate::lift::facts::{defaults, in_flight, natural, pointers, slice};
 use crate::lift::launch::cases::{Cases, Outcome};
 use crate::lift::launch::{Argument, Launch, ParamField};
 use crate::lift::loops::{named, searches, strides};
@@ -50,6 +50,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) natural: Vec<bool>,
     /// What becomes of accesses at places that are not known.
     pub(crate) unknown: Unknown,
+    /// The instructions that set a register to a count of memory in place of a number, with the number that bounds it.
+    pub(crate) defaults: BTreeMap<usize, i64>,
     /// Line of the first of these accesses.
     pub(crate) unknown_at: Option<u32>,
     /// Why a proof of the program is none of the kernel.
@@ -126,6 +128,17 @@ pub(crate) struct Shared<'a> {
     pub(crate) assumed: BTreeMap<String, u32>,
 }
 
+/// How warps are walked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    /// Whether words in shared memory are looked up.
+    pub(crate) words: bool,
+    /// What becomes of accesses at places that are not known.
+    pub(crate) unknown: Unknown,
+    /// Whether counts that memory gives in place of a number are at most this number.
+    pub(crate) counts_capped: bool,
+}
+
 /// The values of registers before a loop and of special registers.
 type Before = (Vec<(Reg, Option<Term>)>, Vec<Option<Term>>);
 
@@ -133,14 +146,13 @@ type Before = (Vec<(Reg, Option<Term>)>, Vec<Option<Term>>);
 pub(crate) type ComputedBy = (usize, Reg, bool, Before);
 
 impl<'a> Shared<'a> {
-    /// The state before the first walk, and the first access by a generic address. The first of the last argument says
-    /// whether words in shared memory are looked up.
+    /// The state before the first walk, and the first access by a generic address.
     pub(crate) fn new(
         (module, entry, flow): (&'a Module, &'a Entry, &'a Flow),
         launch: &Launch,
         block: [u32; 3],
         outcomes: &[Outcome],
-        (words, unknown): (bool, Unknown),
+        How { words, unknown, counts_capped }: How,
     ) -> (Shared<'a>, Option<usize>) {
         let mut addresses = FxHashMap::default();
         let mut next = 0u64;
@@ -174,6 +186,7 @@ impl<'a> Shared<'a> {
             pointers,
             natural: natural::registers(entry),
             unknown,
+            defaults: if counts_capped { defaults::defaults(entry, flow) } else { BTreeMap::new() },
             unproved: None,
             unknown_at: None,
             orders: BTreeMap::new(),

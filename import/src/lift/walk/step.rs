@@ -168,7 +168,9 @@ impl Walk<'_, '_> {
         if acts(i) && self.effect(at, i)? {
             return Ok(());
         }
-        self.compute(at, i)
+        self.compute(at, i)?;
+        self.at_most_default(at);
+        Ok(())
     }
 
     /// Sets the registers of an instruction that only computes.

@@ -8,12 +8,11 @@ use crate::lift::facts::{slice, threads};
 use crate::lift::launch::Launch;
 use crate::lift::launch::cases::{Outcome, Wanted};
 use crate::lift::launch::clusters::cluster;
-use crate::lift::memory::anywhere::Unknown;
 use crate::lift::tree::{Kind, Node};
 use crate::ptx::{Entry, Error, Module};
 use crate::symbolic::{Facts, Place};
 
-use super::shared::Shared;
+use super::shared::{How, Shared};
 use super::{WORK, Walk, words};
 
 /// The largest number of warps of a cluster: a set of them is a `u128`.
@@ -23,15 +22,14 @@ const MOST_WARPS: u32 = 128;
 /// of the second, and so on.
 pub(crate) type Walked<'a> = (Shared<'a>, Vec<Vec<Node>>);
 
-/// The operations of each warp in one case. The first of `how` says whether words in shared memory are looked up. An error
-/// also has what would decide what is missing.
+/// The operations of each warp in one case. An error also has what would decide what is missing.
 pub(crate) fn warps_in<'a>(
     module: &'a Module,
     entry: &'a Entry,
     flow: &'a Flow,
     launch: &Launch,
     outcomes: &[Outcome],
-    how: (bool, Unknown),
+    how: How,
 ) -> Result<Walked<'a>, (Error, Option<Wanted>)> {
     let mut wanted = None;
     let mut walked = || {
