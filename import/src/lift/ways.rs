@@ -4,6 +4,7 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Module};
 
 use super::build::{NO_BOUNDS, program};
+use super::emit::NOT_FOLLOWED;
 use super::facts::defaults::defaults;
 use super::iterations::data;
 use super::launch::cases::{Outcome, Wanted};
@@ -23,11 +24,16 @@ pub(super) fn lift_case(
     launch: &Launch,
     outcomes: &[Outcome],
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
-    let mut how = How { words: true, unknown: Unknown::Anywhere, counts_capped: false };
+    let mut how = How { words: true, unknown: Unknown::Anywhere, counts_capped: false, whole_iterations: false };
     let mut done = match lift_with(module, entry, flow, names, launch, (outcomes, how)) {
-        // Counts of memory may be what the addresses have no bounds for.
-        Err(e) if !launch.timed && e.0.expected == NO_BOUNDS && !defaults(entry, flow).is_empty() => {
-            how.counts_capped = true;
+        Err(e) if !launch.timed => {
+            match e.0.expected.as_str() {
+                // Counts of memory may be what the addresses have no bounds for.
+                NO_BOUNDS if !defaults(entry, flow).is_empty() => how.counts_capped = true,
+                // It may be a value of the last iteration, a part of which is done.
+                NOT_FOLLOWED => how.whole_iterations = true,
+                _ => return Err(e),
+            }
             lift_with(module, entry, flow, names, launch, (outcomes, how)).map_err(|_| e)
         }
         result => result,

@@ -53,6 +53,7 @@ mod threads;
 mod thresholds;
 mod turns;
 mod two_counts;
+mod two_exits;
 mod unwritten;
 mod values;
 mod variants;

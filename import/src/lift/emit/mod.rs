@@ -61,6 +61,7 @@ pub(super) struct Emit<'e, 's, 'a> {
 }
 
 /// What is expected where a loop compares its iteration with a value that sets no trip count.
+pub(super) const NOT_FOLLOWED: &str = "a value over arguments, coordinates and loop counters";
 pub(super) const NO_TRIP_COUNT: &str = "conditions over trip counts";
 
 /// Generated code.
@@ -294,7 +295,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
             }
             None => {
                 let message = format!("{} is not followed", self.s.arena.show(t));
-                Err(self.error(at, message, "a value over arguments, coordinates and loop counters"))
+                Err(self.error(at, message, NOT_FOLLOWED))
             }
         }
     }

@@ -156,6 +156,7 @@ impl Walk<'_, '_> {
         let whole = exits.iter().all(|e| e.before == Some(nodes.len()));
         let rotated = !nodes.is_empty() && whole || (nodes.is_empty() && !solved.vars.is_empty());
         let stays = if rotated { self.with_first(stays) } else { stays };
+        let whole = (!rotated).then(|| self.whole_iterations(&exits, &counts, nodes.len(), &solved)).flatten();
         let mut sets = Vec::new();
         let mut shadows: FxHashMap<Term, u32> = FxHashMap::default();
         let own: Vec<u32> = solved.vars.iter().map(|v| v.var).collect();
@@ -221,14 +222,14 @@ impl Walk<'_, '_> {
             for (n, v) in solved.vars.iter().enumerate() {
                 self.nodes.push(Node { at, part: 30 + n.min(100) as u8, kind: Kind::Set(v.var, v.first) });
             }
-            let count = if rotated { self.s.arena.plus(stays, 1) } else { stays };
+            let count = whole.unwrap_or(if rotated { self.s.arena.plus(stays, 1) } else { stays });
             if !nodes.is_empty() {
                 self.nodes.push(Node { at, part: 5, kind: Kind::For(header, count, nodes) });
             }
         }
         let mut sides = Vec::new();
         for (e, regs) in exits.iter().zip(all) {
-            let tail = if rotated || self.dry > 0 { Vec::new() } else { e.tail.clone() };
+            let tail = if rotated || whole.is_some() || self.dry > 0 { Vec::new() } else { e.tail.clone() };
             let tail = self.at_iteration(tail, &with);
             // The condition for the next iteration does not hold any more.
             let left = self.s.arena.replace(e.stay, &with, &mut memo);
@@ -237,6 +238,24 @@ impl Walk<'_, '_> {
         }
         self.remember((at, stays, 1));
         self.left(l, sides, counts, stops)
+    }
+
+    /// The number of iterations of a loop that is left where an iteration begins and where it ends, and nowhere else. The
+    /// loop carries no variable.
+    fn whole_iterations(&mut self, exits: &[Exit], counts: &[Term], nodes: usize, solved: &Solved) -> Option<Term> {
+        let ends = |e: &Exit| e.before == Some(nodes);
+        let ahead = |e: &Exit| e.before == Some(0) && e.tail.is_empty();
+        if !self.s.whole_iterations
+            || nodes == 0
+            || !solved.vars.is_empty()
+            || !exits.iter().all(|e| ends(e) || ahead(e))
+        {
+            return None;
+        }
+        let a = &mut self.s.arena;
+        let each = exits.iter().zip(counts).map(|(e, q)| if ends(e) { a.plus(*q, 1) } else { *q });
+        let each: Vec<Term> = each.collect();
+        each.into_iter().reduce(|m, q| a.op(Op::Min, &[m, q]))
     }
 
     /// How often a loop goes on behind its first iteration, by the count of all its iterations: a loop whose condition is
