@@ -105,7 +105,7 @@ impl Sizes<'_> {
     /// The multiple of 32 that is proved, if all others have a fault. If all have one, the size with the fewest faults that are
     /// no hang.
     fn only_one(&mut self) -> Option<u32> {
-        let all: Vec<u32> = (1..=32).map(|warps| 32 * warps).collect();
+        let all: Vec<u32> = (1..=32).map(|warps| 32 * warps).filter(|n| *n <= self.room()).collect();
         self.try_each(&all);
         let right: Vec<u32> = all.iter().copied().filter(|n| !self.violated(*n)).collect();
         match *right {
@@ -124,7 +124,8 @@ impl Sizes<'_> {
     /// Tries all usual sizes that are left, side by side. Each gets the same share of the steps that are left, so that the
     /// outcomes do not depend on threads.
     fn try_all(&mut self) {
-        self.try_each(&SIZES);
+        let room = self.room();
+        self.try_each(&SIZES.into_iter().filter(|n| *n <= room).collect::<Vec<u32>>());
     }
 
     fn try_each(&mut self, sizes: &[u32]) {
@@ -150,12 +151,13 @@ impl Sizes<'_> {
             return Some((threads, what));
         }
         // Larger sizes can take long to read. They decide only where the smaller ones agree.
+        let room = self.room();
         let alike = self.proved(64) && self.proved(USUAL) || [64, USUAL, 256].iter().all(|n| self.violated(*n));
         if !alike {
             return None;
         }
         self.try_all();
-        let large = || SIZES.into_iter().filter(|n| *n > 32);
+        let large = || SIZES.into_iter().filter(|n| *n > 32 && *n <= room);
         let right: Vec<u32> = large().filter(|n| self.proved(*n)).collect();
         let other: Vec<u32> = large().filter(|n| !right.contains(n)).collect();
         if right.is_empty() && self.violated(32) {
@@ -167,7 +169,7 @@ impl Sizes<'_> {
                             is a fault";
                 return self.only_one().map(|n| (n, format!("a block has {n} {what}")));
             }
-            let others: Vec<u32> = SIZES.into_iter().filter(|n| *n != USUAL).collect();
+            let others: Vec<u32> = SIZES.into_iter().filter(|n| *n != USUAL && *n <= room).collect();
             let others = listed(&others, "and");
             let what = format!(
                 "a block has {USUAL} threads, as the text does not say (`--block`); blocks of {others} have a fault at \
@@ -178,10 +180,21 @@ impl Sizes<'_> {
         if other.iter().any(|n| self.outcome(*n).is_none() || self.violated(*n)) {
             return None;
         }
-        let more = if other.is_empty() { String::new() } else { format!("; {} are not proved", listed(&other, "and")) };
+        let mut more =
+            if other.is_empty() { String::new() } else { format!("; {} are not proved", listed(&other, "and")) };
+        if SIZES.iter().any(|n| *n > room) {
+            more += &format!("; its arrays have room for {room}");
+        }
         let right = listed(&right, "or");
         let shape = self.shape(USUAL).replace('(', "(such as ");
         Some((USUAL, format!("a block has {right} threads{shape}, as the text does not say (`--block`){more}")))
+    }
+
+    /// The most threads that a block can have.
+    fn room(&self) -> u32 {
+        let last = self.blocks.last_key_value().map_or(0, |(n, _)| *n);
+        // A number without a shape says nothing of the room.
+        if self.blocks.len() as u32 == last / 32 { last } else { SIZES[SIZES.len() - 1] }
     }
 
     /// The shape of a block of several dimensions, in words.
@@ -210,8 +223,11 @@ impl Sizes<'_> {
     /// Whether all sizes, one warp included, have a fault of one rule at the same lines. A hang is none: it follows from a
     /// wrong number of threads.
     fn common_fault(&self) -> bool {
-        let all =
-            SIZES.iter().map(|n| self.faults_of(*n)).reduce(|all, more| all.intersection(&more).cloned().collect());
+        let all = SIZES
+            .iter()
+            .filter(|n| **n <= self.room())
+            .map(|n| self.faults_of(*n))
+            .reduce(|all, more| all.intersection(&more).cloned().collect());
         all.is_some_and(|common| !common.is_empty())
     }
 

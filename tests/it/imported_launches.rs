@@ -287,3 +287,50 @@ fn a_word_of_global_memory_may_order_threads() {
         assert_eq!(status, Status::Violated, "{wrong}");
     }
 }
+
+/// A sum over the threads of a block of at most 128 threads. The text does not say how many they are, and the arrays have
+/// room for 128.
+const SUMS: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_param_0)
+{
+	.reg .pred %p<4>;
+	.reg .b32 %r<16>;
+	.shared .align 8 .b8 first[512];
+	.shared .align 8 .b8 second[512];
+	mov.u32 %r1, %tid.x;
+	shl.b32 %r2, %r1, 2;
+	mov.b32 %r3, first;
+	add.s32 %r4, %r3, %r2;
+	mov.b32 %r5, second;
+	add.s32 %r6, %r5, %r2;
+	st.shared.b32 [%r4], %r1;
+	st.shared.b32 [%r6], %r1;
+	bar.sync 0;
+	setp.gt.u32 %p1, %r1, 31;
+	@%p1 bra $END;
+	ld.shared.b32 %r7, [%r4+128];
+	ld.shared.b32 %r8, [%r6+128];
+$END:
+	ret;
+}
+";
+
+/// More threads than an array has room for are none that a launch has.
+#[test]
+fn a_block_has_no_more_threads_than_its_arrays_have_room_for() {
+    let dir = TempDir::new();
+    let said = warpline(&["verify", &dir.write("k.ptx", SUMS), "--no-suggestion"]);
+    let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    assert!(words.contains("a block has 64 or 128 threads, as the text does not say"), "{words}");
+    assert!(words.contains("its arrays have room for 128"), "{words}");
+    let faulty = dir.write("f.ptx", SUMS.replace("\tbar.sync 0;", "\tbar.warp.sync -1;"));
+    let said = warpline(&["verify", &faulty, "--no-suggestion"]);
+    assert!(!said.out.contains("PROVED"), "{}{}", said.out, said.err);
+    let faulty = dir.write("g.ptx", SUMS.replace("\tsetp.gt", "\tst.shared.b32 [%r6], %r4;\n\tsetp.gt"));
+    let said = warpline(&["verify", &faulty, "--no-suggestion"]);
+    assert!(!said.out.contains("PROVED"), "{}{}", said.out, said.err);
+}

@@ -10,12 +10,14 @@ use crate::request::Request;
 
 /// The blocks that a compiled kernel can have, by their number of threads: multiples of 32. `None` where a request names
 /// another kernel, or where its text or its launch says how many threads a block has. A number is left out if the text does
-/// not say which shape it has.
+/// not say which shape it has, or if its arrays have no room for so many threads.
 pub(crate) fn open_blocks(request: &Request) -> Option<BTreeMap<u32, [u32; 3]>> {
-    let blocks = |_: &Module, entry: &Entry, launch: &Launch| {
+    let blocks = |module: &Module, entry: &Entry, launch: &Launch| {
         let open = launch.block.is_none() && lift::leaves_block_open(entry);
         let of = |threads| Some((threads, lift::block_of(entry, threads)?));
-        open.then(|| (32..=1024).step_by(32).filter_map(of).collect())
+        // Fewer threads than two warps are none that arrays are made for.
+        let room = || lift::room_of(module, entry).filter(|n| *n >= 64).unwrap_or(1024);
+        open.then(|| (32..=room().min(1024)).step_by(32).filter_map(of).collect())
     };
     is_ptx(&request.scenario).then(|| of_text(request, blocks))?.flatten()
 }

@@ -38,6 +38,7 @@ mod ways;
 
 use warpline_sim::ir::{ParamId, Program};
 
+pub use facts::room::room_of;
 pub use facts::threads::{block_of, leaves_block_open};
 pub use launch::capped::Capped;
 pub use launch::clusters::lift;

@@ -5,6 +5,7 @@
 //! | `slice` | the registers that operations, branches and addresses depend on; all others are not followed |
 //! | `natural`, `pointers` | registers that are never negative; addresses that are never in shared memory |
 //! | `threads` | the shape of a block, if the text does not state it |
+//! | `room` | the most threads that declared arrays have room for |
 //! | `idle` | branches between whose sides nothing happens but arithmetic |
 //! | `liveness` | the registers whose values are read behind a place |
 //! | `loop_parts`, `shape` | the part of a loop that a register depends on; what a term computes of lane and registers |
@@ -23,6 +24,7 @@ pub(crate) mod map_fences;
 pub(crate) mod maps;
 pub(crate) mod natural;
 pub(crate) mod pointers;
+pub(crate) mod room;
 pub(crate) mod shape;
 pub(crate) mod slice;
 pub(crate) mod threads;
