@@ -24,14 +24,14 @@ pub(super) fn lift_case(
     launch: &Launch,
     outcomes: &[Outcome],
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
-    let mut how = How { words: true, unknown: Unknown::Anywhere, counts_capped: false, whole_iterations: false };
+    let mut how = How { words: true, unknown: Unknown::Anywhere, counts_capped: false, second_try: false };
     let mut done = match lift_with(module, entry, flow, names, launch, (outcomes, how)) {
         Err(e) if !launch.timed => {
             match e.0.expected.as_str() {
                 // Counts of memory may be what the addresses have no bounds for.
                 NO_BOUNDS if !defaults(entry, flow).is_empty() => how.counts_capped = true,
-                // It may be a value of the last iteration, a part of which is done.
-                NOT_FOLLOWED => how.whole_iterations = true,
+                // It may be a value of the last iteration, a part of which is done, or of what a search finds.
+                NOT_FOLLOWED => how.second_try = true,
                 _ => return Err(e),
             }
             lift_with(module, entry, flow, names, launch, (outcomes, how)).map_err(|_| e)

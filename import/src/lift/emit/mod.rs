@@ -12,7 +12,7 @@ use warpline_sim::ir::{
 };
 
 use crate::ptx::Error;
-use crate::symbolic::{Atom, Term};
+use crate::symbolic::{Atom, NO_LOOP, Term};
 
 use super::Free;
 use super::build::{FIRST, Plan};
@@ -259,22 +259,22 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
 
     /// Makes comparisons over the launch in an expression free conditions, where trip counts do not decide them. A
     /// register that has one value behind a branch and another beside it contains such a comparison.
-    fn free_comparisons(&mut self, at: usize, t: Term) {
+    fn free_comparisons(&mut self, at: usize, t: Term, searched: bool) {
         use crate::symbolic::{Node, Op};
         if self.names.symbols.contains_key(&t) || self.s.timing.is_some() {
             return;
         }
         match self.s.arena.node(t).clone() {
-            Node::Op(Op::Ge | Op::Eq, _) if self.of_launch(t) => {
+            Node::Op(Op::Ge | Op::Eq, _) if self.of_launch(t) || searched && self.of_search(t) => {
                 if !self.only_trips(t).0 {
                     self.free_symbol(at, t);
                 }
             }
             // A function of the launch that is 0 or 1, such as a comparison of floating-point numbers.
             Node::Op(Op::Load, _) if self.s.arena.is_boolean(t) && self.of_launch(t) => drop(self.free_symbol(at, t)),
-            Node::Op(_, args) => args.iter().for_each(|x| self.free_comparisons(at, *x)),
-            Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| self.free_comparisons(at, *x)),
-            Node::Table(i, ..) => self.free_comparisons(at, i),
+            Node::Op(_, args) => args.iter().for_each(|x| self.free_comparisons(at, *x, searched)),
+            Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| self.free_comparisons(at, *x, searched)),
+            Node::Table(i, ..) => self.free_comparisons(at, i, searched),
             Node::Const(_) | Node::Atom(_) => {}
         }
     }
@@ -283,10 +283,21 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         !self.s.arena.mentions(t, |x| matches!(x, Atom::Counter(_) | Atom::Var(_)))
     }
 
+    /// Whether a value is one of the launch where counts of iterations are.
+    fn of_search(&self, t: Term) -> bool {
+        !self.s.arena.mentions(t, |x| matches!(x, Atom::Counter(h) if h != NO_LOOP) || matches!(x, Atom::Var(_)))
+    }
+
     fn expr(&mut self, at: usize, t: Term) -> Result<Expr, Error> {
-        self.free_comparisons(at, t);
+        self.free_comparisons(at, t, false);
         let before = self.names.order.len();
-        match self.names.expr(&mut self.s.arena, t) {
+        let mut found = self.names.expr(&mut self.s.arena, t);
+        if found.is_none() && self.s.second_try {
+            self.names.forget_symbols(before);
+            self.free_comparisons(at, t, true);
+            found = self.names.expr(&mut self.s.arena, t);
+        }
+        match found {
             Some(e) => {
                 for (symbol, _) in &self.names.order[before..] {
                     self.read_at.entry(*symbol).or_insert(at);

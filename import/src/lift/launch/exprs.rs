@@ -63,6 +63,12 @@ impl Names {
         Expr::Param(p)
     }
 
+    /// Forgets all symbols but the first ones.
+    pub(crate) fn forget_symbols(&mut self, first: usize) {
+        self.order.truncate(first);
+        self.symbols.retain(|_, p| (*p as usize) < first);
+    }
+
     /// The expression for a term; `None` if it contains a value that is not tracked.
     pub(crate) fn expr(&mut self, a: &mut Arena, t: Term) -> Option<Expr> {
         if let Some(v) = a.constant(t) {

@@ -245,11 +245,7 @@ impl Walk<'_, '_> {
     fn whole_iterations(&mut self, exits: &[Exit], counts: &[Term], nodes: usize, solved: &Solved) -> Option<Term> {
         let ends = |e: &Exit| e.before == Some(nodes);
         let ahead = |e: &Exit| e.before == Some(0) && e.tail.is_empty();
-        if !self.s.whole_iterations
-            || nodes == 0
-            || !solved.vars.is_empty()
-            || !exits.iter().all(|e| ends(e) || ahead(e))
-        {
+        if !self.s.second_try || nodes == 0 || !solved.vars.is_empty() || !exits.iter().all(|e| ends(e) || ahead(e)) {
             return None;
         }
         let a = &mut self.s.arena;

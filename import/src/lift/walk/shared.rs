@@ -52,8 +52,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) unknown: Unknown,
     /// The instructions that set a register to a count of memory in place of a number, with the number that bounds it.
     pub(crate) defaults: BTreeMap<usize, i64>,
-    /// Whether a loop that is left where an iteration begins, or where it ends, makes whole iterations alone.
-    pub(crate) whole_iterations: bool,
+    /// Whether this is the second try, behind one in which a value was not followed.
+    pub(crate) second_try: bool,
     /// Line of the first of these accesses.
     pub(crate) unknown_at: Option<u32>,
     /// Why a proof of the program is none of the kernel.
@@ -139,8 +139,8 @@ pub(crate) struct How {
     pub(crate) unknown: Unknown,
     /// Whether counts that memory gives in place of a number are at most this number.
     pub(crate) counts_capped: bool,
-    /// Whether a loop that is left where an iteration begins, or where it ends, makes whole iterations alone.
-    pub(crate) whole_iterations: bool,
+    /// Whether this is the second try, behind one in which a value was not followed.
+    pub(crate) second_try: bool,
 }
 
 /// The values of registers before a loop and of special registers.
@@ -156,7 +156,7 @@ impl<'a> Shared<'a> {
         launch: &Launch,
         block: [u32; 3],
         outcomes: &[Outcome],
-        How { words, unknown, counts_capped, whole_iterations }: How,
+        How { words, unknown, counts_capped, second_try }: How,
     ) -> (Shared<'a>, Option<usize>) {
         let mut addresses = FxHashMap::default();
         let mut next = 0u64;
@@ -191,7 +191,7 @@ impl<'a> Shared<'a> {
             natural: natural::registers(entry),
             unknown,
             defaults: if counts_capped { defaults::defaults(entry, flow) } else { BTreeMap::new() },
-            whole_iterations,
+            second_try,
             unproved: None,
             unknown_at: None,
             orders: BTreeMap::new(),

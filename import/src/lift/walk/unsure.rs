@@ -46,9 +46,12 @@ impl Walk<'_, '_> {
         self.unsure += 1;
         let (first, noted) = (self.nodes.len(), self.places.len());
         let mut second = first;
+        let decided: Vec<Option<bool>> = (0..32).map(|l| self.s.arena.decide(cond.at(l), &self.facts)).collect();
         for (to, holds) in [(taken, true), (falls, false)] {
             second = self.nodes.len();
             self.regs = regs.clone();
+            // A lane with a known outcome is on one side alone.
+            self.lanes = (0..32).filter(|l| decided[*l] != Some(!holds)).fold(0, |all, l| all | lanes & 1 << l);
             self.lane_conditions.push((cond.clone(), holds));
             let end = if to == join { Ok(Stop::At(join)) } else { self.run(to, &inner) };
             self.lane_conditions.pop();
