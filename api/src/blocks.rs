@@ -15,6 +15,11 @@
 //! A text may tell threads apart by two or three coordinates. The shape of a block of each size then follows from how the
 //! text numbers its threads (`x + 32 * y`). A fault alone decides nothing then: it may be one of a wrong shape.
 //!
+//! Some texts have two coordinates and no number over both. Rows of threads are then taken for warps, and several numbers of
+//! rows are tried. A proof counts if it is the only one.
+//!
+//! A size for which an array of the text has no room is none.
+//!
 //! Faults that differ by size are those of wrong sizes: a kernel for 224 threads hangs with 128, and has another fault with 256.
 //! Where there is no right size, one of them is shown.
 
@@ -35,6 +40,8 @@ use crate::verify::{Decided, ProofOptions, Verification, decided, outcome_word, 
 const SIZES: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 /// The size that is tried first, and with which a common fault is shown.
 const USUAL: u32 = 128;
+/// Numbers of rows that are tried where a row is a warp.
+const ROWS: [u32; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 32];
 /// Steps for the usual size. One that is not meant may have no period to be found.
 const USUAL_STEPS: u64 = 8_000_000;
 /// Steps for all other sizes together.
@@ -50,10 +57,10 @@ pub fn verify_request(request: &Request, options: &ProofOptions) -> Result<Verif
         Ok(subject) => return verify(&subject, options),
         Err(error) => error,
     };
-    let Some(blocks) = open_blocks(request) else { return Err(open) };
+    let Some((blocks, by_rows)) = open_blocks(request) else { return Err(open) };
     let start = Instant::now();
     let mut sizes =
-        Sizes { request, options, blocks, left: options.max_steps.min(OTHER_STEPS), tried: BTreeMap::new() };
+        Sizes { request, options, blocks, by_rows, left: options.max_steps.min(OTHER_STEPS), tried: BTreeMap::new() };
     let Some((shown, what)) = sizes.decision() else { return Err(sizes.listed(open)) };
     let Some(Some(trial)) = sizes.tried.remove(&shown) else { return Err(open) };
     let mut v = trial.decided.explained(&trial.given, options);
@@ -74,6 +81,8 @@ struct Sizes<'r> {
     options: &'r ProofOptions,
     /// The block of each number of threads, where the text says which shape it has.
     blocks: BTreeMap<u32, [u32; 3]>,
+    /// Whether rows of threads are taken for warps.
+    by_rows: bool,
     /// Steps left for sizes other than the usual one.
     left: u64,
     /// What was tried, by threads; `None` where the kernel is not read with that size.
@@ -121,6 +130,28 @@ impl Sizes<'_> {
         all.iter().filter(|n| faults(n) > 0).min_by_key(|n| (faults(n), **n)).copied()
     }
 
+    /// The only number of warps that is proved, where rows of threads are taken for warps. With each larger number there is
+    /// a fault, and with each smaller one a fault or what is not read.
+    fn only_rows(&mut self) -> Option<(u32, String)> {
+        // Most kernels are not read with any number.
+        self.outcome(USUAL)?;
+        let all: Vec<u32> = ROWS.iter().map(|rows| 32 * rows).collect();
+        self.try_each(&all);
+        let right: Vec<u32> = all.iter().copied().filter(|n| self.proved(*n)).collect();
+        let [one] = *right else { return None };
+        let wrong = |s: &mut Self, n: u32| s.violated(n) || n < one && s.outcome(n).is_none();
+        if !all.iter().all(|n| *n == one || wrong(self, *n)) {
+            self.tried.retain(|n, _| SIZES.contains(n));
+            return None;
+        }
+        let what = format!(
+            "a block has {one} threads (32x{}), a warp in each row, as the text does not say (`--block`); it has a fault with \
+             all others that were tried, up to 1024",
+            one / 32
+        );
+        Some((one, what))
+    }
+
     /// Tries all usual sizes that are left, side by side. Each gets the same share of the steps that are left, so that the
     /// outcomes do not depend on threads.
     fn try_all(&mut self) {
@@ -145,6 +176,9 @@ impl Sizes<'_> {
 
     /// The size whose verdict is shown, and the sizes for which the verdict holds, in words.
     fn decision(&mut self) -> Option<(u32, String)> {
+        if self.by_rows {
+            return self.only_rows();
+        }
         if let Some(threads) = self.needed() {
             let shape = self.shape(threads);
             let what = format!("a block has {threads} threads{shape}, as the text does not say (`--block`)");

@@ -334,3 +334,42 @@ fn a_block_has_no_more_threads_than_its_arrays_have_room_for() {
     let said = warpline(&["verify", &faulty, "--no-suggestion"]);
     assert!(!said.out.contains("PROVED"), "{}{}", said.out, said.err);
 }
+
+/// Rows of threads that store and read each other's words. Nothing says how long a row is, and the barrier is one of three
+/// warps.
+const THREE: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_param_0)
+{
+	.reg .b32 %r<16>;
+	.shared .align 8 .b8 data[4096];
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r2, %tid.y;
+	shl.b32 %r3, %r1, 2;
+	shl.b32 %r4, %r2, 7;
+	mov.b32 %r5, data;
+	add.s32 %r6, %r5, %r3;
+	add.s32 %r7, %r6, %r4;
+	st.shared.b32 [%r7], %r1;
+	bar.sync 0, 96;
+	ld.shared.b32 %r8, [%r6];
+	ld.shared.b32 %r9, [%r6+256];
+	ret;
+}
+";
+
+/// A proof for one number of rows counts where there is a fault with all others.
+#[test]
+fn rows_of_threads_may_be_warps() {
+    let dir = TempDir::new();
+    let said = warpline(&["verify", &dir.write("k.ptx", THREE), "--no-suggestion"]);
+    let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    assert!(words.contains("a block has 96 threads (32x3), a warp in each row"), "{words}");
+    for (right, wrong) in [("bar.sync 0, 96;", "bar.warp.sync -1;"), ("bar.sync 0, 96;", "bar.sync 0;")] {
+        let said = warpline(&["verify", &dir.write("f.ptx", THREE.replace(right, wrong)), "--no-suggestion"]);
+        assert_eq!(said.status, Status::BadInput, "{wrong}: {}{}", said.out, said.err);
+    }
+}

@@ -57,7 +57,19 @@ fn only_compared(entry: &Entry, i: &Inst, depth: u32) -> bool {
 /// Whether neither a text nor its instructions say how many threads a block has, and the number of threads would say which
 /// shape it has.
 pub fn leaves_block_open(entry: &Entry) -> bool {
-    entry.block.is_none() && block(entry).is_none() && block_of(entry, MOST_THREADS).is_some()
+    let open = entry.block.is_none() && block(entry).is_none();
+    open && (block_of(entry, MOST_THREADS).is_some() || may_have_rows_of_warps(entry))
+}
+
+/// Whether a text without a size of its block tells threads apart by two coordinates, and has no number over both. The first
+/// one may be the lane.
+pub fn may_have_rows_of_warps(entry: &Entry) -> bool {
+    entry.block.is_none() && block_of(entry, MOST_THREADS).is_none() && tells_rows_apart(entry)
+}
+
+/// Whether a text reads two coordinates of a thread, and no size of the block.
+fn tells_rows_apart(entry: &Entry) -> bool {
+    reads(entry, "%tid.y") && !["%tid.z", "%ntid.x", "%ntid.y"].iter().any(|n| reads(entry, n))
 }
 
 /// The block with this number of threads: a row, or the shape that follows from how the text numbers its threads.
@@ -73,8 +85,7 @@ pub(crate) fn rows_of_warps(entry: &Entry) -> Option<[u32; 3]> {
     let threads = bound.iter().product::<u32>();
     let rows = bound[1..] == [1, 1]
         && threads.is_multiple_of(32)
-        && reads(entry, "%tid.y")
-        && !["%tid.z", "%ntid.x", "%ntid.y"].iter().any(|n| reads(entry, n))
+        && tells_rows_apart(entry)
         && numbered(entry, threads).is_none();
     rows.then_some([32, threads / 32, 1])
 }
