@@ -42,9 +42,8 @@ pub(super) fn lift_case(
         how.unknown = Unknown::LeftOut;
         let (module, entry, flow, launch) = (module.clone(), entry.clone(), flow.clone(), launch.clone());
         let (file, text, outcomes) = (names.0.to_string(), names.1.to_string(), outcomes.to_vec());
-        done.without = Some(Later::new(move || {
-            lift_with(&module, &entry, &flow, (&file, &text), &launch, (&outcomes, how)).ok()
-        }));
+        done.without =
+            Some(Later::new(move || lift_with(&module, &entry, &flow, (&file, &text), &launch, (&outcomes, how)).ok()));
     }
     Ok(done)
 }
