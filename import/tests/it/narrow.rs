@@ -26,8 +26,8 @@ fn copied((format, bytes): (u32, u32), waits: &str) -> String {
          \ttcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2+8];\n$B:\n\
          $C:\n\tmbarrier.try_wait.parity.shared.b64 %p5, [%r2+8], 0;\n\t@!%p5 bra $C;\n\tbar.sync 0;\n\
          \t@%p3 bra $D;\n\ttcgen05.dealloc.cta_group::1.sync.aligned.b32 %r20, 32;\n$D:\n\tret;\n}}\n",
-        0x4000_0040_0000_0000u64 | 3072 / 16,
-        0x4000_0040_0000_0000u64 | 2048 / 16,
+        0x4000_0040_0000_0000u64 | (3072 / 16),
+        0x4000_0040_0000_0000u64 | (2048 / 16),
         1 << 17 | format,
     );
     verdict_on(&text)
