@@ -1,11 +1,13 @@
-//! Basic blocks, dominators, post-dominators and natural loops of an entry.
+//! Basic blocks, dominators, post-dominators, natural loops and live registers of an entry.
 
 mod dominators;
+mod live;
 mod loops;
 
 use crate::ptx::{Arg, Entry, Error, Inst};
 
 use dominators::dominators;
+pub use live::Live;
 pub use loops::Loop;
 
 /// Index of a block.

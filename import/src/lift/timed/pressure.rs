@@ -23,7 +23,7 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::flow::Flow;
+use crate::flow::{Flow, Live};
 use crate::lift::facts::slice::{reads, writes};
 use crate::ptx::{Arg, Entry, Error, Inst, Reg};
 use crate::sass::{LoadOrder, loads_by_use};
@@ -111,21 +111,10 @@ impl Values {
 
     /// The values that are live behind each block.
     fn live_after(&self, flow: &Flow) -> Vec<Set> {
-        let mut before: Vec<Set> = vec![Set::default(); flow.blocks.len()];
-        loop {
-            let after: Vec<Set> =
-                flow.blocks.iter().map(|b| b.next.iter().flat_map(|n| before[*n].iter().copied()).collect()).collect();
-            let mut changed = false;
-            for (n, b) in flow.blocks.iter().enumerate() {
-                let mut live = after[n].clone();
-                (b.first..b.end).rev().for_each(|at| self.step_back(at, &mut live));
-                changed |= live != before[n];
-                before[n] = live;
-            }
-            if !changed {
-                return after;
-            }
-        }
+        let each = |set: &Set, f: &mut dyn FnMut(Reg)| set.iter().for_each(|r| f(*r));
+        let live =
+            Live::of(flow, self.halves.len(), |at, f| each(&self.reads[at], f), |at, f| each(&self.writes[at], f));
+        (0..flow.blocks.len()).map(|b| live.behind(flow, b).collect()).collect()
     }
 
     fn step_back(&self, at: usize, live: &mut Set) {

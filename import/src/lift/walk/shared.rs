@@ -5,12 +5,11 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::flow::{BlockId, Flow};
+use crate::flow::{BlockId, Flow, Live};
 use crate::lift::effects::mailbox::Mail;
 use crate::lift::effects::{polls, states};
-use crate::lift::facts::liveness::Live;
 use crate::lift::facts::loop_parts::{Part, When};
-use crate::lift::facts::{defaults, in_flight, natural, pointers, slice};
+use crate::lift::facts::{defaults, in_flight, liveness, natural, pointers, slice};
 use crate::lift::launch::cases::{Cases, Outcome};
 use crate::lift::launch::{Argument, Launch, ParamField};
 use crate::lift::loops::{named, searches, strides};
@@ -180,7 +179,7 @@ impl<'a> Shared<'a> {
             flow,
             searches,
             need,
-            live: Rc::new(Live::of(entry, flow)),
+            live: Rc::new(liveness::live(entry, flow)),
             divided: divided(entry),
             idle,
             idle_loops,
