@@ -12,6 +12,7 @@ use super::pointers::Pointers;
 pub(crate) fn writes(i: &Inst, f: &mut impl FnMut(Reg)) {
     let first = i.args.first();
     match i.op.as_str() {
+        "bar" | "barrier" if i.has("red") => first.iter().for_each(|a| a.each_reg(f)),
         "st" | "red" | "bra" | "brx" | "bar" | "barrier" | "cp" | "fence" | "membar" | "prefetch" | "prefetchu"
         | "ret" | "exit" | "stmatrix" | "setmaxnreg" | "griddepcontrol" | "nanosleep" | "trap" | "discard"
         | "tensormap" | "applypriority" | "brkpt" | "pmevent" => {}

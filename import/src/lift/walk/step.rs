@@ -176,8 +176,7 @@ impl Walk<'_, '_> {
     /// Sets the registers of an instruction that only computes.
     pub(crate) fn compute(&mut self, at: usize, i: &Inst) -> Result<(), Error> {
         let Some(to) = i.args.first() else { return Ok(()) };
-        // A barrier that reduces has its result as an operand.
-        if !self.s.is_needed(i) && !matches!(i.op.as_str(), "call" | "bar" | "barrier") {
+        if !self.s.is_needed(i) && i.op != "call" {
             return Ok(());
         }
         match i.op.as_str() {
