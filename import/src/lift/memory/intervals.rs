@@ -2,9 +2,6 @@
 
 use super::anywhere::SHARED;
 
-/// Shorter lists are sorted.
-const MANY: usize = 4096;
-
 /// The first byte, and one past the last.
 pub(crate) type Interval = (i64, i64);
 
@@ -24,7 +21,7 @@ pub(crate) fn united<T: Copy + Ord>(mut list: Vec<(T, T)>) -> Vec<(T, T)> {
 /// The same for intervals of shared memory. Those of all lanes can be tens of thousands, so each byte has a flag.
 pub(crate) fn united_bytes(list: Vec<Interval>) -> Vec<Interval> {
     let fits = |(from, to): &Interval| *from >= 0 && from < to && *to <= SHARED;
-    if list.len() < MANY || !list.iter().all(fits) {
+    if !list.iter().all(fits) {
         return united(list);
     }
     let mut bytes = vec![false; SHARED as usize];

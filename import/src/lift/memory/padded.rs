@@ -12,10 +12,7 @@ use crate::lift::walk::shared::Shared;
 use crate::symbolic::{Arena, Term};
 
 use super::barriers::addresses;
-use super::sizes::deliveries;
-
-/// A barrier of one CTA.
-type Signalled = (Term, u32);
+use super::signals::{Copies, Signals};
 
 /// Bytes that products read as an operand, and the bits of its elements.
 type Operand = (i64, i64, u32);
@@ -36,43 +33,28 @@ pub(crate) fn filled(s: &mut Shared<'_>, tree: Vec<Merged>, warps: u32) -> Vec<M
 /// that expects one.
 fn expected(s: &Shared<'_>, tree: &[Merged], warps: u32) -> (BTreeMap<(Term, Term), i64>, Option<usize>) {
     let a = &s.arena;
-    let mut copies: BTreeMap<Signalled, BTreeMap<Term, BTreeSet<(u32, u32)>>> = BTreeMap::new();
-    let mut said: BTreeMap<Signalled, BTreeSet<Term>> = BTreeMap::new();
-    let mut starts: BTreeSet<i64> = BTreeSet::new();
+    let mut signals = Signals::default();
     let mut operands: Vec<Operand> = Vec::new();
     let mut first: BTreeMap<Term, usize> = BTreeMap::new();
     each_op(tree, &mut |at, (w, _, e)| {
-        let rank = w / warps;
-        match e {
-            Effect::BulkLoad { to, bar, multicast, cta, .. } => {
-                starts.extend(addresses(a, *to).unwrap_or_default());
-                for (dest, signalled) in deliveries(a, rank, *multicast, *cta) {
-                    copies.entry((*bar, signalled)).or_default().entry(*to).or_default().insert((rank, dest));
-                }
+        if let Some((bar, _)) = signals.add(a, w / warps, e) {
+            first.entry(bar).or_insert(at);
+        }
+        if let Effect::TensorProduct { a: left, b: right, .. } = e {
+            let bits = s.element_bits.get(&at).copied().unwrap_or([8, 8]);
+            for (runs, bits) in [left, right].into_iter().zip(bits) {
+                let of = |(t, n): &(Term, u32)| (addresses(a, *t).unwrap_or_default(), i64::from(*n));
+                let all = runs.iter().map(of).flat_map(|(l, n)| l.into_iter().map(move |x| (x, x + n, bits)));
+                operands.extend(all);
             }
-            Effect::Arrive { bar, expect: Some(n), cta, .. } | Effect::Expect { bar, bytes: n, cta } => {
-                let cta = cta.and_then(|t| a.constant(t)).and_then(|c| u32::try_from(c).ok()).unwrap_or(rank);
-                said.entry((*bar, cta)).or_default().insert(*n);
-                first.entry(*bar).or_insert(at);
-            }
-            Effect::Init(bar, _) => starts.extend(a.constant(*bar)),
-            Effect::TensorProduct { a: left, b: right, .. } => {
-                let bits = s.element_bits.get(&at).copied().unwrap_or([8, 8]);
-                for (runs, bits) in [left, right].into_iter().zip(bits) {
-                    let of = |(t, n): &(Term, u32)| (addresses(a, *t).unwrap_or_default(), i64::from(*n));
-                    let all = runs.iter().map(of).flat_map(|(l, n)| l.into_iter().map(move |x| (x, x + n, bits)));
-                    operands.extend(all);
-                }
-            }
-            _ => {}
         }
     });
     operands.sort_unstable();
     operands.dedup();
     let mut found: BTreeMap<(Term, Term), Option<i64>> = BTreeMap::new();
     let mut line = None;
-    for ((bar, cta), terms) in &said {
-        let sums = copies.get(&(*bar, *cta)).and_then(|all| sums(a, all, &starts, &operands));
+    for ((bar, cta), terms) in &signals.expected {
+        let sums = signals.copies.get(&(*bar, *cta)).and_then(|all| sums(a, all, &signals, &operands));
         for n in terms {
             // Barriers of several CTAs expect the same, or nothing is changed.
             let new = sums.filter(|(filled, signalled)| a.constant(*n) == Some(*signalled) && filled != signalled);
@@ -89,17 +71,11 @@ fn expected(s: &Shared<'_>, tree: &[Merged], warps: u32) -> (BTreeMap<(Term, Ter
 
 /// The bytes that copies fill, each up to where the next one goes, and those without padding. `None` where these are not
 /// known.
-fn sums(
-    a: &Arena,
-    copies: &BTreeMap<Term, BTreeSet<(u32, u32)>>,
-    starts: &BTreeSet<i64>,
-    operands: &[Operand],
-) -> Option<(i64, i64)> {
+fn sums(a: &Arena, copies: &Copies, signals: &Signals, operands: &[Operand]) -> Option<(i64, i64)> {
     let (mut filled, mut signalled) = (0, 0);
     for (to, issued) in copies {
         let all = addresses(a, *to)?;
-        let gap = |x: &i64| starts.range(x + 1..).next().map(|next| next - x);
-        let gap = all.iter().filter_map(gap).min()?;
+        let gap = signals.room(&all)?;
         let read = operands.iter().filter(|(low, high, _)| all.iter().any(|x| *low < x + gap && x < high));
         let bits: BTreeSet<u32> = read.map(|(.., bits)| *bits).collect();
         let bits = match (bits.len(), bits.first()) {
