@@ -32,7 +32,7 @@ use warpline_sim::report::Finding;
 use warpline_verify::{Outcome, Violation};
 
 use crate::error::Error;
-use crate::load::{Subject, load, open_blocks};
+use crate::load::{OpenBlocks, Subject, load, open_blocks};
 use crate::request::Request;
 use crate::verify::{Decided, ProofOptions, Verification, decided, outcome_word, verify};
 
@@ -57,10 +57,10 @@ pub fn verify_request(request: &Request, options: &ProofOptions) -> Result<Verif
         Ok(subject) => return verify(&subject, options),
         Err(error) => error,
     };
-    let Some((blocks, by_rows)) = open_blocks(request) else { return Err(open) };
+    let Some(blocks) = open_blocks(request) else { return Err(open) };
     let start = Instant::now();
-    let mut sizes =
-        Sizes { request, options, blocks, by_rows, left: options.max_steps.min(OTHER_STEPS), tried: BTreeMap::new() };
+    let left = options.max_steps.min(OTHER_STEPS);
+    let mut sizes = Sizes { request, options, open: blocks, left, tried: BTreeMap::new() };
     let Some((shown, what)) = sizes.decision() else { return Err(sizes.listed(open)) };
     let Some(Some(trial)) = sizes.tried.remove(&shown) else { return Err(open) };
     let mut v = trial.decided.explained(&trial.given, options);
@@ -79,10 +79,8 @@ struct Trial {
 struct Sizes<'r> {
     request: &'r Request,
     options: &'r ProofOptions,
-    /// The block of each number of threads, where the text says which shape it has.
-    blocks: BTreeMap<u32, [u32; 3]>,
-    /// Whether rows of threads are taken for warps.
-    by_rows: bool,
+    /// The blocks that the kernel can have.
+    open: OpenBlocks,
     /// Steps left for sizes other than the usual one.
     left: u64,
     /// What was tried, by threads; `None` where the kernel is not read with that size.
@@ -105,7 +103,7 @@ impl Sizes<'_> {
 
     fn trial(&self, threads: u32, max_steps: u64) -> Option<Trial> {
         let mut request = self.request.clone();
-        request.launch.block = Some(*self.blocks.get(&threads)?);
+        request.launch.block = Some(*self.open.blocks.get(&threads)?);
         let given = load(&request).ok()?;
         let decided = decided(&given, &ProofOptions { max_steps, ..*self.options }).ok()?;
         Some(Trial { given, decided })
@@ -114,7 +112,7 @@ impl Sizes<'_> {
     /// The multiple of 32 that is proved, if all others have a fault. If all have one, the size with the fewest faults that are
     /// no hang.
     fn only_one(&mut self) -> Option<u32> {
-        let all: Vec<u32> = (1..=32).map(|warps| 32 * warps).filter(|n| *n <= self.room()).collect();
+        let all: Vec<u32> = (1..=32).map(|warps| 32 * warps).filter(|n| *n <= self.open.room).collect();
         self.try_each(&all);
         let right: Vec<u32> = all.iter().copied().filter(|n| !self.violated(*n)).collect();
         match *right {
@@ -155,8 +153,7 @@ impl Sizes<'_> {
     /// Tries all usual sizes that are left, side by side. Each gets the same share of the steps that are left, so that the
     /// outcomes do not depend on threads.
     fn try_all(&mut self) {
-        let room = self.room();
-        self.try_each(&SIZES.into_iter().filter(|n| *n <= room).collect::<Vec<u32>>());
+        self.try_each(&self.usual().collect::<Vec<u32>>());
     }
 
     fn try_each(&mut self, sizes: &[u32]) {
@@ -176,7 +173,7 @@ impl Sizes<'_> {
 
     /// The size whose verdict is shown, and the sizes for which the verdict holds, in words.
     fn decision(&mut self) -> Option<(u32, String)> {
-        if self.by_rows {
+        if self.open.by_rows {
             return self.only_rows();
         }
         if let Some(threads) = self.needed() {
@@ -185,15 +182,13 @@ impl Sizes<'_> {
             return Some((threads, what));
         }
         // Larger sizes can take long to read. They decide only where the smaller ones agree.
-        let room = self.room();
         let alike = self.proved(64) && self.proved(USUAL) || [64, USUAL, 256].iter().all(|n| self.violated(*n));
         if !alike {
             return None;
         }
         self.try_all();
-        let large = || SIZES.into_iter().filter(|n| *n > 32 && *n <= room);
-        let right: Vec<u32> = large().filter(|n| self.proved(*n)).collect();
-        let other: Vec<u32> = large().filter(|n| !right.contains(n)).collect();
+        let large: Vec<u32> = self.usual().filter(|n| *n > 32).collect();
+        let (right, other): (Vec<u32>, Vec<u32>) = large.into_iter().partition(|n| self.proved(*n));
         if right.is_empty() && self.violated(32) {
             if !self.is_row() {
                 return None;
@@ -203,7 +198,7 @@ impl Sizes<'_> {
                             is a fault";
                 return self.only_one().map(|n| (n, format!("a block has {n} {what}")));
             }
-            let others: Vec<u32> = SIZES.into_iter().filter(|n| *n != USUAL && *n <= room).collect();
+            let others: Vec<u32> = self.usual().filter(|n| *n != USUAL).collect();
             let others = listed(&others, "and");
             let what = format!(
                 "a block has {USUAL} threads, as the text does not say (`--block`); blocks of {others} have a fault at \
@@ -216,24 +211,23 @@ impl Sizes<'_> {
         }
         let mut more =
             if other.is_empty() { String::new() } else { format!("; {} are not proved", listed(&other, "and")) };
-        if SIZES.iter().any(|n| *n > room) {
-            more += &format!("; its arrays have room for {room}");
+        if self.usual().count() < SIZES.len() {
+            more += &format!("; its arrays have room for {}", self.open.room);
         }
         let right = listed(&right, "or");
         let shape = self.shape(USUAL).replace('(', "(such as ");
         Some((USUAL, format!("a block has {right} threads{shape}, as the text does not say (`--block`){more}")))
     }
 
-    /// The most threads that a block can have.
-    fn room(&self) -> u32 {
-        let last = self.blocks.last_key_value().map_or(0, |(n, _)| *n);
-        // A number without a shape says nothing of the room.
-        if self.blocks.len() as u32 == last / 32 { last } else { SIZES[SIZES.len() - 1] }
+    /// The usual sizes that the arrays have room for.
+    fn usual(&self) -> impl Iterator<Item = u32> + use<> {
+        let room = self.open.room;
+        SIZES.into_iter().filter(move |n| *n <= room)
     }
 
     /// The shape of a block of several dimensions, in words.
     fn shape(&self, threads: u32) -> String {
-        match self.blocks.get(&threads) {
+        match self.open.blocks.get(&threads) {
             Some([x, y, z]) if y * z > 1 => format!(" ({x}x{y}x{z})").replace("x1)", ")"),
             _ => String::new(),
         }
@@ -241,7 +235,7 @@ impl Sizes<'_> {
 
     /// The size that is proved although half of it is not, where a block can have half of it.
     fn needed(&mut self) -> Option<u32> {
-        let [half_of_usual, half_of_64] = [USUAL / 2, 32].map(|n| self.blocks.contains_key(&n));
+        let [half_of_usual, half_of_64] = [USUAL / 2, 32].map(|n| self.open.blocks.contains_key(&n));
         match self.outcome(USUAL)? {
             Outcome::Proved => (half_of_usual && !self.proved(64)).then_some(USUAL),
             Outcome::Bounded { .. } | Outcome::GaveUp { .. } if self.proved(256) => Some(256),
@@ -251,17 +245,14 @@ impl Sizes<'_> {
 
     /// Whether threads have one coordinate.
     fn is_row(&self) -> bool {
-        self.blocks.get(&USUAL) == Some(&[USUAL, 1, 1])
+        self.open.blocks.get(&USUAL) == Some(&[USUAL, 1, 1])
     }
 
     /// Whether all sizes, one warp included, have a fault of one rule at the same lines. A hang is none: it follows from a
     /// wrong number of threads.
     fn common_fault(&self) -> bool {
-        let all = SIZES
-            .iter()
-            .filter(|n| **n <= self.room())
-            .map(|n| self.faults_of(*n))
-            .reduce(|all, more| all.intersection(&more).cloned().collect());
+        let all =
+            self.usual().map(|n| self.faults_of(n)).reduce(|all, more| all.intersection(&more).cloned().collect());
         all.is_some_and(|common| !common.is_empty())
     }
 

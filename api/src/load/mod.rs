@@ -36,7 +36,7 @@ use crate::request::{Clock, Request, Setting};
 use crate::schedule::{self, ScheduleFile};
 use library::{Library, Place, Values};
 
-pub(crate) use block::open_blocks;
+pub(crate) use block::{OpenBlocks, open_blocks};
 pub use entries::readable_name;
 pub use launch::{collected, parameter_types, parse_argument, parse_grid};
 pub(crate) use lowered::Lowered;
