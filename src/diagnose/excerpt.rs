@@ -7,8 +7,9 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 /// Places with at most this many lines between them share a frame.
 const BETWEEN: usize = 4;
 
-/// A file whose lines are found by an index. `miette` reads a text from its start for each place, and joins places by the
-/// number of lines before them, so that two places in a long file become one frame of thousands of lines.
+/// A file whose lines are found by an index. On its own, `miette` reads a text from its start for each place. It also takes
+/// the number of lines before a place for the height of its frame. Two places in a long file become one frame of thousands
+/// of lines then.
 #[derive(Debug)]
 pub(crate) struct Excerpt {
     name: String,

@@ -59,7 +59,7 @@ pub(crate) fn one(d: &Diagnostic, sources: &Sources, color: bool) -> String {
     let mut report = MietteDiagnostic::new(d.message.clone());
     report.labels = Some(std::iter::once(LabeledSpan::at(span(&d.span), d.label.clone())).chain(related).collect());
     report.help = d.help.clone();
-    let report = Report::from(report).with_source_code(Excerpt::new(&d.file, source.clone()));
+    let report = Report::from(report).with_source_code(Excerpt::new(&d.file, source));
     let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(WIDTH).with_links(false).with_context_lines(1);
     let mut text = String::new();

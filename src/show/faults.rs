@@ -93,14 +93,11 @@ pub(super) fn findings(simulation: &Simulation, paint: Paint) -> String {
     if findings.is_empty() {
         return String::new();
     }
-    let mut text = String::new();
+    let (mut text, sites) = (String::new(), &simulation.subject.program.sites);
     for (note, title) in [(false, "Faults met"), (true, "Worth knowing")] {
-        let mut list = findings.iter().filter(|f| f.note == note).peekable();
-        if list.peek().is_some() {
-            text += &format!("{}\n", paint.head(title));
-            let list: Vec<&Finding> = list.collect();
-            text += &frames(&simulation.subject, &simulation.subject.program.sites, &list, paint);
-            text += "\n";
+        let list = frames(&simulation.subject, sites, findings.iter().filter(|f| f.note == note), paint);
+        if !list.is_empty() {
+            text += &format!("{}\n{list}\n", paint.head(title));
         }
     }
     text
@@ -113,7 +110,12 @@ const LINES: usize = 12;
 
 /// Findings with their lines. Of many findings of one rule, the first ones, and the lines of the others: an unrolled loop
 /// has the same fault in hundreds of statements.
-pub(super) fn frames(subject: &Subject, sites: &[Site], findings: &[&Finding], paint: Paint) -> String {
+pub(super) fn frames<'f>(
+    subject: &Subject,
+    sites: &[Site],
+    findings: impl IntoIterator<Item = &'f Finding>,
+    paint: Paint,
+) -> String {
     let mut text = String::new();
     let mut rules: Vec<(Code, Vec<&Finding>)> = Vec::new();
     for f in findings {

@@ -1,7 +1,6 @@
 //! The text of a verdict.
 
 use warpline_sim::fences::Fences;
-use warpline_sim::report::Finding;
 use warpline_verify::{Outcome, RepairReport, Verdict, Violation, properties};
 
 use super::WIDTH;
@@ -35,8 +34,7 @@ pub(crate) fn verdict(v: &Verification, paint: Paint) -> String {
     }
     if !v.verdict.notes.is_empty() {
         text += &format!("{}\n", paint.head("Worth knowing"));
-        let notes: Vec<&Finding> = v.verdict.notes.iter().collect();
-        text += &frames(&v.subject, &v.subject.program.sites, &notes, paint);
+        text += &frames(&v.subject, &v.subject.program.sites, &v.verdict.notes, paint);
         text += "\n";
     }
     text += &format!("{}\n", paint.head("Assumed"));
@@ -239,7 +237,7 @@ pub(crate) fn fault(subject: &Subject, x: &Violation, paint: Paint) -> String {
     let steps = x.turns.map_or(steps.clone(), |t| format!("{steps}, {}", of(t, "turn")));
     let steps = x.jobs.map_or(steps.clone(), |jobs| format!("{steps}, {}", of(jobs, "job")));
     let mut text = format!("{} ({steps}; CTA: {})\n", paint.head("The fault"), x.class);
-    text += &frames(subject, &x.sites, &x.findings.iter().collect::<Vec<_>>(), paint);
+    text += &frames(subject, &x.sites, &x.findings, paint);
     if !x.hang.is_empty() {
         text += &format!("No agent can proceed:\n{}", waiters(&x.sites, &x.hang, paint));
     }

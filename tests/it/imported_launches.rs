@@ -321,18 +321,16 @@ $END:
 /// More threads than an array has room for are none that a launch has.
 #[test]
 fn a_block_has_no_more_threads_than_its_arrays_have_room_for() {
-    let dir = TempDir::new();
-    let said = warpline(&["verify", &dir.write("k.ptx", SUMS), "--no-suggestion"]);
-    let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    let (status, words) = verdict(SUMS);
+    assert_eq!(status, Status::Holds, "{words}");
     assert!(words.contains("a block has 64 or 128 threads, as the text does not say"), "{words}");
     assert!(words.contains("its arrays have room for 128"), "{words}");
-    let faulty = dir.write("f.ptx", SUMS.replace("\tbar.sync 0;", "\tbar.warp.sync -1;"));
-    let said = warpline(&["verify", &faulty, "--no-suggestion"]);
-    assert!(!said.out.contains("PROVED"), "{}{}", said.out, said.err);
-    let faulty = dir.write("g.ptx", SUMS.replace("\tsetp.gt", "\tst.shared.b32 [%r6], %r4;\n\tsetp.gt"));
-    let said = warpline(&["verify", &faulty, "--no-suggestion"]);
-    assert!(!said.out.contains("PROVED"), "{}{}", said.out, said.err);
+    for (right, wrong) in
+        [("\tbar.sync 0;", "\tbar.warp.sync -1;"), ("\tsetp.gt", "\tst.shared.b32 [%r6], %r4;\n\tsetp.gt")]
+    {
+        let (_, faulty) = verdict(&SUMS.replace(right, wrong));
+        assert!(!faulty.contains("PROVED"), "{faulty}");
+    }
 }
 
 /// Rows of threads that store and read each other's words. Nothing says how long a row is, and the barrier is one of three
@@ -363,13 +361,11 @@ const THREE: &str = "\
 /// A proof for one number of rows counts where there is a fault with all others.
 #[test]
 fn rows_of_threads_may_be_warps() {
-    let dir = TempDir::new();
-    let said = warpline(&["verify", &dir.write("k.ptx", THREE), "--no-suggestion"]);
-    let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(said.status, Status::Holds, "{}{}", said.out, said.err);
+    let (status, words) = verdict(THREE);
+    assert_eq!(status, Status::Holds, "{words}");
     assert!(words.contains("a block has 96 threads (32x3), a warp in each row"), "{words}");
-    for (right, wrong) in [("bar.sync 0, 96;", "bar.warp.sync -1;"), ("bar.sync 0, 96;", "bar.sync 0;")] {
-        let said = warpline(&["verify", &dir.write("f.ptx", THREE.replace(right, wrong)), "--no-suggestion"]);
-        assert_eq!(said.status, Status::BadInput, "{wrong}: {}{}", said.out, said.err);
+    for wrong in ["bar.warp.sync -1;", "bar.sync 0;"] {
+        let (status, words) = verdict(&THREE.replace("bar.sync 0, 96;", wrong));
+        assert_eq!(status, Status::BadInput, "{wrong}: {words}");
     }
 }

@@ -17,12 +17,7 @@ pub enum ExprUse {
 
 /// Calls `f` on each expression of an instruction.
 pub fn each(prog: &Program, i: &Instr, f: &mut impl FnMut(ExprUse, &Expr)) {
-    match i {
-        Instr::Set(_, e) => f(ExprUse::Set, e),
-        Instr::Unless(e, _) | Instr::Only(Executors::Cta(e), _) => f(ExprUse::Guard, e),
-        Instr::Op { op, .. } => of_op(prog, &mut op.clone(), &mut |what, e| f(what, e)),
-        Instr::Jump(_) | Instr::Only(..) | Instr::End => {}
-    }
+    each_mut(prog, &mut i.clone(), &mut |what, e| f(what, e));
 }
 
 /// Calls `f` on each expression of an instruction, mutable; `prog` says which objects are global.

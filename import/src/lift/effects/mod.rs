@@ -22,6 +22,7 @@ pub(crate) mod shapes;
 pub(crate) mod states;
 pub(crate) mod tensor;
 
+use crate::lift::emit::NOT_FOLLOWED;
 use crate::lift::facts::slice::only_global;
 use crate::lift::memory::sizes::TENSOR_MAP;
 use crate::lift::walk::Walk;
@@ -183,11 +184,7 @@ impl Walk<'_, '_> {
                     why = self.s.arena.why(n).unwrap_or_default().to_string();
                 }
             });
-            return Err(self.s.error(
-                i,
-                format!("the {what} of `{}` comes from {why}", i.name()),
-                "a value over arguments, coordinates and loop counters",
-            ));
+            return Err(self.s.error(i, format!("the {what} of `{}` comes from {why}", i.name()), NOT_FOLLOWED));
         }
         Ok(t)
     }

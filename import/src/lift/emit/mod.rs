@@ -60,8 +60,9 @@ pub(super) struct Emit<'e, 's, 'a> {
     sources: BTreeMap<u32, global::Block>,
 }
 
+/// What is expected where a value is not followed.
+pub(crate) const NOT_FOLLOWED: &str = "a value over arguments, coordinates and loop counters";
 /// What is expected where a loop compares its iteration with a value that sets no trip count.
-pub(super) const NOT_FOLLOWED: &str = "a value over arguments, coordinates and loop counters";
 pub(super) const NO_TRIP_COUNT: &str = "conditions over trip counts";
 
 /// Generated code.

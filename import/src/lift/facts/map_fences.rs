@@ -47,7 +47,7 @@ fn unfenced(code: &[Inst], flow: &Flow, release: usize) -> Option<usize> {
         writes(i, &mut |r| changed |= *address.0 == Arg::Reg(r));
         changed
     };
-    let first = flow.blocks.iter().position(|b| b.first <= release && release < b.end)?;
+    let first = flow.block_at(release);
     let known = around(code, flow, first);
     let mut seen = BTreeSet::new();
     let mut open = vec![(first, release + 1, known)];

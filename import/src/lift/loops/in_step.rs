@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Each register is taken to be its first value and the number of the iteration. With what is known in an iteration, its next
-//! value must be one more; registers of which that is not shown are left out, until it holds for all that are left. Then it
-//! holds in each iteration, by induction.
+//! value must be one more. Registers of which that is not shown are left out, until it is shown for all that are left. Then
+//! it holds in each iteration, by induction.
 
 use rustc_hash::FxHashMap;
 

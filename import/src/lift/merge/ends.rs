@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 /// The length of the longest common subsequence of `x[i..]` and `y[j..]`, for all `i` and `j`. Lists of thousands of nodes
-/// are compared, so a row of the table has a bit for each `j`: whether the length is the one of `j + 1`. A row follows from
-/// the one below by an addition (H. Hyyrö, *Bit-parallel LCS-length computation revisited*, 2004).
+/// are compared, so a row of the table has a bit for each `j`. The bit says whether the length is that of `j + 1`. A row
+/// follows from the one below by an addition (H. Hyyrö, *Bit-parallel LCS-length computation revisited*, 2004).
 pub(super) struct Ends {
     /// The rows, from `x` whole to its empty end. The bits of a row begin with the last `j`.
     rows: Vec<u64>,
