@@ -106,6 +106,7 @@ mod error;
 mod explain;
 mod explained;
 mod files;
+mod least_step;
 mod load;
 mod measured;
 mod output;

@@ -10,6 +10,7 @@ use warpline_sim::report::FindingKind;
 use warpline_verify::{Engine, Options, Outcome, RepairReport, Trips, Verdict, Violation, Witness};
 
 use crate::error::Error;
+use crate::least_step::LeastStep;
 use crate::load::Subject;
 use crate::possible::without_impossible_fault;
 use crate::repair::Repair;
@@ -333,11 +334,22 @@ pub(crate) fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict 
             return v;
         }
     }
-    let verdict = decide(subject, options.verifier());
+    // No launch may have a fault that is found without an iteration: then the kernel is decided with one, too.
+    let is_related = subject.imported.as_ref().is_some_and(|i| i.related.is_some());
+    let given = is_related.then(|| subject.clone());
+    let verdict = decide(subject, options.verifier(), None);
+    let least = is_related.then(|| LeastStep::of(subject, &verdict)).flatten();
     let verdict = without_impossible_fault(subject, verdict, options.limits());
     let verdict = with_iterations(subject, verdict, options.limits());
     let v = without_proof(subject, for_some_data(subject, verdict));
     let undecided = matches!(v.outcome, Outcome::GaveUp { .. } | Outcome::Bounded { .. });
+    if let (Some(mut stepped), Some(least), true) = (given, least, undecided) {
+        let other = with_step(&mut stepped, options, &least);
+        if matches!(other.outcome, Outcome::Proved | Outcome::Violated) {
+            *subject = stepped;
+            return other;
+        }
+    }
     let stepped = subject.imported.as_mut().and_then(|i| i.stepped.take()).filter(|_| undecided);
     if let Some(mut stepped) = stepped {
         let other = self::verdict(&mut stepped, options);
@@ -345,6 +357,18 @@ pub(crate) fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict 
             *subject = *stepped;
             return other;
         }
+    }
+    v
+}
+
+/// The verdict on a compiled kernel whose main loop has an iteration. No launch may have the fault that is found without
+/// any.
+fn with_step(subject: &mut Subject, options: &ProofOptions, least: &LeastStep) -> Verdict {
+    let verdict = decide(subject, options.verifier(), Some(least));
+    let verdict = without_impossible_fault(subject, verdict, options.limits());
+    let v = without_proof(subject, for_some_data(subject, verdict));
+    if let (Some(imported), Outcome::Proved) = (&mut subject.imported, &v.outcome) {
+        imported.assumptions.push((least.assumption(), 1));
     }
     v
 }
@@ -388,8 +412,8 @@ fn with_iterations(subject: &mut Subject, v: Verdict, options: Options) -> Verdi
 }
 
 /// The verdict on a kernel. For a compiled kernel, this is the worst verdict over the outcomes of undecided conditions;
-/// the subject then keeps the program with that outcome.
-fn decide(subject: &mut Subject, options: Options) -> Verdict {
+/// the subject then keeps the program with that outcome. `least` is a bound of a symbol.
+fn decide(subject: &mut Subject, options: Options, least: Option<&LeastStep>) -> Verdict {
     let rules = subject.rules();
     let rank = |v: &Verdict| match v.outcome {
         Outcome::Proved => 0,
@@ -400,6 +424,7 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
     let variants = subject.imported.as_mut().map(|i| std::mem::take(&mut i.variants)).unwrap_or_default();
     let (mut worst, mut steps): (Option<(Verdict, Arc<Program>)>, _) = (None, 0);
     for p in variants {
+        let p = least.map_or_else(|| Arc::clone(&p), |least| Arc::new(least.required(&p)));
         let v = warpline_verify::verify(&p, rules, options);
         steps += v.steps;
         // Of equal verdicts, the one of the outcome under which the kernel does most.
@@ -417,6 +442,9 @@ fn decide(subject: &mut Subject, options: Options) -> Verdict {
             v
         }
         None => {
+            if let Some(least) = least {
+                subject.replace_symbolic(least.required(subject.symbolic()));
+            }
             let v = warpline_verify::verify(subject.symbolic(), rules, options);
             v.kernel.iter().for_each(|p| subject.replace_symbolic(Program::clone(p)));
             v

@@ -28,6 +28,7 @@ mod gate;
 mod hardware;
 mod imported;
 mod imported_launches;
+mod imported_steps;
 mod integration;
 mod kernels;
 mod launched;

@@ -10,7 +10,8 @@ impl Arena {
         self.known_in(t, facts, &mut FxHashMap::default())
     }
 
-    fn known_in(&mut self, t: Term, facts: &Facts, memo: &mut FxHashMap<Term, Term>) -> Term {
+    /// The same for several terms with one memo.
+    pub fn known_in(&mut self, t: Term, facts: &Facts, memo: &mut FxHashMap<Term, Term>) -> Term {
         if let Some(x) = memo.get(&t) {
             return *x;
         }

@@ -41,7 +41,7 @@ impl Arena {
     }
 
     /// A condition with the outcomes of the conditions in it that facts decide, but not its own.
-    fn known_but(&mut self, c: Term, facts: &Facts) -> Term {
+    pub fn known_but(&mut self, c: Term, facts: &Facts) -> Term {
         match self.node(c).clone() {
             Node::Op(op @ (Op::Ge | Op::Eq | Op::Not), args) => {
                 let x = if op == Op::Not { self.known_but(args[0], facts) } else { self.known_under(args[0], facts) };

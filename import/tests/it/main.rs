@@ -1,6 +1,7 @@
 //! Kernels that real compilers made, their mutants, damaged texts, and small kernels for single forms.
 
 mod advances;
+mod answers;
 mod anywhere;
 mod argument_cases;
 mod asserted;

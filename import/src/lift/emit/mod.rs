@@ -380,7 +380,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
 
     /// A condition. If it reads the launch and trip counts do not decide it, it is free: both values are tried.
     fn branch(&mut self, at: usize, c: Term, a: &[Merged], b: &[Merged], now: Set) -> Result<(), Error> {
-        let launch = self.of_launch(c);
+        let launch = self.of_launch(c) || self.s.second_try && self.of_search(c);
         let (only_trips, read) = self.only_trips(c);
         let at_inst = at;
         // A trip count below 0 means 0. A condition that tells such counts apart is not a condition over trip counts.

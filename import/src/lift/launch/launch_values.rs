@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
+use crate::lift::walk::masks::is_cancelled;
 use crate::symbolic::{Arena, Atom, FUNCTIONS, NO_LOOP, Node, Op, Place, Term};
 
 /// Values of arguments and of words: numbers of heads and tiles, and sizes.
@@ -124,6 +125,10 @@ impl LaunchValues<'_> {
 
     /// A word of memory. `None` where another word overlaps it.
     fn word(&mut self, a: &Arena, t: Term, address: i64) -> Option<i64> {
+        // No other CTA is left whose work `clusterlaunchcontrol` could hand out.
+        if is_cancelled(address) {
+            return Some(0);
+        }
         if !(APART..NO_ADDRESS).contains(&address) {
             return None;
         }
@@ -231,6 +236,19 @@ impl LaunchValues<'_> {
             Node::Op(Op::If, args) => {
                 let side = if self.value(a, args[0], inside)? != 0 { args[1] } else { args[2] };
                 self.value(a, side, inside)?
+            }
+            // One operand may be enough.
+            Node::Op(op @ (Op::Min | Op::Max), args) => {
+                let [x, y] = [args[0], args[1]].map(|t| (self.value(a, t, inside), a.range(t)));
+                match (x, y) {
+                    ((Some(x), _), (Some(y), _)) if op == Op::Min => x.min(y),
+                    ((Some(x), _), (Some(y), _)) => x.max(y),
+                    ((Some(v), _), (None, (low, high))) | ((None, (low, high)), (Some(v), _)) => {
+                        let decides = if op == Op::Min { v <= low } else { v >= high };
+                        decides.then_some(v)?
+                    }
+                    _ => return None,
+                }
             }
             Node::Op(op @ (Op::Both | Op::Either), args) => {
                 let first = self.value(a, args[0], inside)?;

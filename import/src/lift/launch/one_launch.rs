@@ -63,7 +63,7 @@ pub struct OneLaunch {
 pub fn in_launches(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Vec<OneLaunch> {
     let Ok(flow) = Flow::of(entry) else { return Vec::new() };
     let (mut open, mut found) = (vec![Vec::new()], Vec::new());
-    let how = How { words: true, unknown: Unknown::OfLaunch, counts_capped: false, second_try: false };
+    let how = How { words: true, unknown: Unknown::OfLaunch, counts_capped: false, second_try: true };
     while let Some(outcomes) = open.pop() {
         match warps_in(module, entry, &flow, launch, &outcomes, how) {
             Ok(walked) => found.extend(programs(walked, entry, (file, text), launch)),

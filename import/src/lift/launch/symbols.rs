@@ -151,7 +151,8 @@ pub(crate) fn bases(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Term> {
             bases[i] = base(&mut s.arena, *x);
             continue;
         }
-        if any && args.iter().any(|x| stands_apart(&s.arena, tree, *x, least)) {
+        let counts: Vec<Term> = bases.iter().chain(args.iter()).copied().collect();
+        if any && args.iter().any(|x| stands_apart(&s.arena, tree, (*x, least), &counts)) {
             bases[i] = base(&mut s.arena, args[0]);
             bases.extend(args[1..].iter().map(|x| base(&mut s.arena, *x)));
         }
@@ -179,8 +180,9 @@ fn determines(a: &Arena, x: Term, t: Term) -> bool {
         }
 }
 
-/// Whether a term of a minimum is read outside of it, too: how a loop with two exits ended. Both terms are symbols then.
-fn stands_apart(a: &Arena, tree: &[Merged], part: Term, least: Term) -> bool {
+/// Whether a term of a minimum is read outside of it, too: how a loop with two exits ended. Both terms are symbols then. A
+/// condition that other values of the launch decide, too, is free with any symbols.
+fn stands_apart(a: &Arena, tree: &[Merged], (part, least): (Term, Term), counts: &[Term]) -> bool {
     fn reads(a: &Arena, t: Term, part: Term, least: Term) -> bool {
         t == part
             || t != least
@@ -192,8 +194,20 @@ fn stands_apart(a: &Arena, tree: &[Merged], part: Term, least: Term) -> bool {
                 }
     }
     let mut found = false;
-    each_term(tree, &mut |t| found = found || reads(a, t, part, least));
+    each_term(tree, &mut |t| found = found || reads(a, t, part, least) && is_of_counts(a, t, counts));
     found
+}
+
+/// Whether a term is a function of counts, loop counters and variables.
+fn is_of_counts(a: &Arena, t: Term, counts: &[Term]) -> bool {
+    counts.contains(&t)
+        || match a.node(t) {
+            Node::Const(_) | Node::Atom(Atom::Counter(_) | Atom::Var(_)) => true,
+            Node::Atom(_) | Node::Op(Op::Load | Op::Trips | Op::HowOften, _) => false,
+            Node::Sum(_, parts) => parts.iter().all(|(x, _)| is_of_counts(a, *x, counts)),
+            Node::Op(_, args) => args.iter().all(|x| is_of_counts(a, *x, counts)),
+            Node::Table(i, ..) => is_of_counts(a, *i, counts),
+        }
 }
 
 /// Sums that are a bound or part of several bounds. If a sum is negative, every bound that uses it must be negative.

@@ -74,21 +74,21 @@ impl Walk<'_, '_> {
     }
 
     /// The number of iterations before a loop takes one of its exits.
-    fn count(&mut self, header: u32, exit: &Exit, acts: bool) -> Result<Term, Error> {
-        let inst = self.inst(exit.at);
-        let stays = match self.goes_on(header, exit.stay) {
+    fn count(&mut self, header: u32, (at, stay): (usize, Term), acts: bool) -> Result<Term, Error> {
+        let inst = self.inst(at);
+        let stays = match self.goes_on(header, stay) {
             Some(q) => q,
-            None if self.opaque(exit.stay) => {
+            None if self.opaque(stay) => {
                 if self.dry == 0 && acts {
-                    return Err(self.condition_error(inst, exit.stay));
+                    return Err(self.condition_error(inst, stay));
                 }
                 self.s.arena.opaque(format!("how often the loop at line {} goes on", inst.line))
             }
             None => {
-                if self.s.arena.reads_memory(exit.stay) {
+                if self.s.arena.reads_memory(stay) {
                     self.s.assume(inst.line, "a loop that a value in memory ends is left at some time");
                 }
-                self.trips(header, exit.stay)
+                self.trips(header, stay)
             }
         };
         let stays = self.s.arena.under(stays, &self.facts);
@@ -149,8 +149,12 @@ impl Walk<'_, '_> {
         let counter = self.s.arena.atom(Atom::Counter(header));
         let acts = !nodes.is_empty() || exits.iter().any(|e| !e.tail.is_empty());
         let mut counts = Vec::new();
+        let mut passed = Facts::default();
         for e in &exits {
-            counts.push(self.count(header, e, acts)?);
+            // An exit is reached where those before it in the iteration are not taken. Otherwise its count does not matter.
+            let stay = self.s.arena.known_but(e.stay, &passed);
+            self.s.arena.learn(e.stay, true, &mut passed);
+            counts.push(self.count(header, (e.at, stay), acts)?);
         }
         let stays = counts[1..].iter().fold(counts[0], |m, q| self.s.arena.op(Op::Min, &[m, *q]));
         let whole = exits.iter().all(|e| e.before == Some(nodes.len()));

@@ -8,6 +8,8 @@ use super::Walk;
 
 /// Where the answers of `clusterlaunchcontrol` are placed in the address range of global memory.
 const ANSWERS: i64 = 1 << 60;
+/// Bytes of an answer.
+const ANSWER: i64 = 16;
 
 impl Walk<'_, '_> {
     /// A mask that clears the lowest CTA bit of an address in the cluster's window. The result is the address in the
@@ -118,7 +120,7 @@ impl Walk<'_, '_> {
         let mut regs = Vec::new();
         i.arg(0).each_reg(&mut |r| regs.push(r));
         for (n, r) in regs.into_iter().enumerate() {
-            let address = self.s.arena.scale(turn, 16);
+            let address = self.s.arena.scale(turn, ANSWER);
             let address = self.s.arena.plus(address, ANSWERS + kind + n as i64);
             let mut t = self.s.arena.op(Op::Load, &[address]);
             if kind == 0 {
@@ -128,6 +130,11 @@ impl Walk<'_, '_> {
             self.set(r, Val::Uni(t));
         }
     }
+}
+
+/// Whether an address stands for an answer of `clusterlaunchcontrol`: whether it hands out the work of another CTA.
+pub(crate) fn is_cancelled(address: i64) -> bool {
+    (ANSWERS..ANSWERS << 1).contains(&address) && (address - ANSWERS) % ANSWER == 0
 }
 
 /// A mask of all upper bits without the sign, as one with the sign.
