@@ -12,6 +12,7 @@ mod calls;
 mod choices;
 mod common;
 mod conditions;
+mod copies;
 mod corpus;
 mod counts;
 mod damage;

@@ -23,7 +23,7 @@ use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term};
 use super::thresholds::{as_extremes, is_of_launch};
 
 /// The largest number of conditions. A proof tries each combination of their outcomes in each iteration.
-const MOST: usize = 4;
+const MOST: usize = 6;
 
 /// What the numbers of iterations stand for.
 #[derive(Default)]
@@ -56,8 +56,8 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
     });
     let mut counts = Vec::new();
     let tree = in_loops(s, tree, &mut |s, h, body| {
-        let of_body = counts_of(&body).into_iter().map(|t| s.arena.of_no_loop(t, h)).collect::<Vec<_>>();
-        counts.extend(of_body.into_iter().filter(|t| is_of(&s.arena, *t, NO_LOOP)));
+        let of_body = counts_of(&body).into_iter().filter(|t| is_of(&s.arena, *t, h)).collect::<Vec<_>>();
+        counts.extend(of_body.into_iter().map(|t| s.arena.of_no_loop(t, h)));
         body
     });
     let mut forms: Vec<Vec<Term>> = counts.iter().map(|t| inside(&mut s.arena, *t)).collect();

@@ -168,11 +168,13 @@ impl Walk<'_, '_> {
         }
         if stop == Stop::At(header) {
             self.split_stays(header as u32, &changed, &entry_regs, &mut back, &mut exits);
-            self.goes_back(header as u32, &changed, &mut back);
         }
         let mut back = if stop == Stop::At(header) { back } else { entry_regs.clone() };
         self.begins = self.first_begins(header, &entry_facts, (&exits, &entry_regs));
         let mut solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
+        if stop == Stop::At(header) && self.goes_back(header as u32, &solved, &mut back) {
+            solved = self.solve(header as u32, &changed, &entry_regs, &back, mark);
+        }
         let mut now = self.during(header as u32, (&entry_regs, &entry_facts), &solved, &exits);
         if let Some(counted) = self.in_step(header as u32, (&solved, &back), &now.by_iteration, &now.begins_with) {
             back = counted;
@@ -232,24 +234,6 @@ impl Walk<'_, '_> {
         self.facts = entry_facts;
         self.lanes = lanes;
         self.close(l, nodes, exits, solved, back, stops)
-    }
-
-    /// Gives registers that keep their value under a condition the value that they have where another iteration follows: no
-    /// exit was taken.
-    fn goes_back(&mut self, header: u32, changed: &[Reg], back: &mut [Option<Val>]) {
-        let mut memo = FxHashMap::default();
-        for r in changed {
-            let Some(v) = &mut back[*r as usize] else { continue };
-            let keeps = |x: Atom| matches!(x, Atom::Carried(h, of, _) if h == header && of == *r);
-            let mut known = |t: Term| match self.s.arena.mentions(t, keeps) {
-                true => self.s.arena.known_in(t, &self.facts, &mut memo),
-                false => t,
-            };
-            *v = match v {
-                Val::Uni(t) => Val::Uni(known(*t)),
-                Val::Lanes(all) => Val::of(std::array::from_fn(|l| known(all[l]))),
-            };
-        }
     }
 
     /// What is known where the first iteration of a loop begins: it goes on at exits that are ahead of all else.

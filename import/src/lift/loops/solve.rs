@@ -91,6 +91,28 @@ impl Walk<'_, '_> {
         self.rest(header, changed, entry, open, lost, &known, mark)
     }
 
+    /// Registers that are not solved and keep their value under a condition get the value that they have where another
+    /// iteration follows: no exit was taken. Returns whether there are any.
+    pub(crate) fn goes_back(&mut self, header: u32, solved: &Solved, back: &mut [Option<Val>]) -> bool {
+        let mut any = false;
+        for v in &solved.vars {
+            let Some(old) = back[v.reg as usize].clone() else { continue };
+            let keeps = |x: Atom| matches!(x, Atom::Carried(h, of, _) if h == header && of == v.reg);
+            let mut memo = FxHashMap::default();
+            let mut known = |t: Term| match self.s.arena.mentions(t, keeps) {
+                true => self.s.arena.known_in(t, &self.facts, &mut memo),
+                false => t,
+            };
+            let new = match &old {
+                Val::Uni(t) => Val::Uni(known(*t)),
+                Val::Lanes(all) => Val::of(std::array::from_fn(|l| known(all[l]))),
+            };
+            any |= new != old;
+            back[v.reg as usize] = Some(new);
+        }
+        any
+    }
+
     /// Keeps what the registers of sequences are in the first iteration and what each iteration makes of them.
     fn note_sequences(&mut self, i: Term, all: &[(Term, Term, Term)], known: &FxHashMap<Term, Term>) {
         let a = &mut self.s.arena;

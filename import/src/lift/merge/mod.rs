@@ -78,7 +78,11 @@ pub(crate) fn of_all(s: &mut Shared<'_>, lists: Vec<Vec<Node>>, timed: bool) -> 
     let tree = flat::unflattened(s, tree);
     let tree = last::decided(s, tree);
     let tree = within::decided(s, tree);
-    let tree = if timed { tree } else { sides::without_equal(tree) };
+    let tree = unread::without_unread(s, tree);
+    if timed {
+        return tree;
+    }
+    let tree = sides::without_equal(s, tree);
     unread::without_unread(s, tree)
 }
 
