@@ -16,9 +16,9 @@ use crate::flow::{BlockId, Ending, ending};
 use crate::lift::facts::loop_parts::When;
 use crate::lift::facts::slice::{acts, only_global};
 use crate::lift::tree::Val;
-use crate::lift::walk::Walk;
 use crate::lift::walk::exits::Exit;
-use crate::ptx::{Inst, Reg};
+use crate::lift::walk::{Stop, Walk};
+use crate::ptx::{Error, Inst, Reg};
 use crate::symbolic::{Atom, Term};
 
 use super::Solved;
@@ -111,5 +111,12 @@ impl Walk<'_, '_> {
             self.regs[r as usize] = Some(v);
         }
         Some(Behind { to, otherwise: left.zip(other), at: exits[0].at })
+    }
+
+    /// Continues behind a loop that only computes.
+    pub(crate) fn go_on(&mut self, l: usize, found: Behind, stops: &[BlockId]) -> Result<Stop, Error> {
+        let Some((c, other)) = found.otherwise else { return Ok(Stop::At(found.to)) };
+        let join = self.join_of(l);
+        self.fork(found.at, c, (found.to, other), join, stops)
     }
 }

@@ -75,7 +75,7 @@ impl Walk<'_, '_> {
         back: &mut [Option<Val>],
         exits: &mut [Exit],
     ) {
-        self.decided_by_data(changed, back, exits);
+        self.decided_by_search(changed, back, exits);
         if exits.iter().all(|e| members(&self.s.arena, e.stay).is_empty()) {
             return;
         }
@@ -117,7 +117,7 @@ impl Walk<'_, '_> {
 impl Walk<'_, '_> {
     /// Decides choices by the conditions over data under which a loop goes on: where a search has found a tile, the next
     /// iteration has the sizes of the tile's group.
-    fn decided_by_data(&mut self, changed: &[Reg], back: &mut [Option<Val>], exits: &[Exit]) {
+    fn decided_by_search(&mut self, changed: &[Reg], back: &mut [Option<Val>], exits: &[Exit]) {
         let a = &mut self.s.arena;
         let mut holds = FxHashMap::default();
         for e in exits.iter().filter(|e| a.reads_memory(e.stay)).map(|e| e.stay).collect::<Vec<_>>() {

@@ -187,10 +187,7 @@ impl Walk<'_, '_> {
         if let Some(found) = self.computed(l, (&changed, &entry_regs, &back), (&exits, &solved), silent) {
             self.lanes = lanes;
             self.wrote = wrote;
-            return match found.otherwise {
-                Some((c, other)) => self.fork(found.at, c, (found.to, other), self.join_of(l), stops),
-                None => Ok(Stop::At(found.to)),
-            };
+            return self.go_on(l, found, stops);
         }
         if stop == Stop::At(header)
             && let Some(to) = self.one_by_one(l, (&changed, &entry_regs, &back), (&exits, &solved))
@@ -441,8 +438,7 @@ impl Walk<'_, '_> {
         }
         let (Some(at), Some(out)) = (wait, out) else { return Ok(None) };
         // A loop around a loop that polls waits several times.
-        let b = flow.block_at(at);
-        if flow.loops.iter().enumerate().any(|(n, x)| n != l && x.body[b] && flow.loops[l].body[x.header]) {
+        if flow.is_in_inner(l, flow.block_at(at)) {
             return Ok(None);
         }
         // Operands that are computed in the loop have the values of its first iteration.
