@@ -115,9 +115,12 @@ impl Walk<'_, '_> {
 }
 
 impl Walk<'_, '_> {
-    /// Decides choices by the conditions over data under which a loop goes on: where a search has found a tile, the next
-    /// iteration has the sizes of the tile's group.
+    /// Decides choices by the conditions over data under which a loop goes on: where a search by votes has found a tile, the
+    /// next iteration has the sizes of the tile's group.
     fn decided_by_search(&mut self, changed: &[Reg], back: &mut [Option<Val>], exits: &[Exit]) {
+        if self.s.searches.is_empty() {
+            return;
+        }
         let a = &mut self.s.arena;
         let mut holds = FxHashMap::default();
         for e in exits.iter().filter(|e| a.reads_memory(e.stay)).map(|e| e.stay).collect::<Vec<_>>() {
