@@ -86,6 +86,12 @@ impl Flow {
         self.blocks.partition_point(|b| b.end <= instruction).min(self.exit())
     }
 
+    /// Whether a block is in a loop inside of a loop.
+    pub fn is_in_inner(&self, l: usize, b: BlockId) -> bool {
+        let outer = &self.loops[l].body;
+        self.loops.iter().enumerate().any(|(n, x)| n != l && x.body[b] && outer[x.header])
+    }
+
     /// Whether control can come from one instruction to another one.
     pub fn reaches(&self, from: usize, to: usize) -> bool {
         let (first, last) = (self.block_at(from), self.block_at(to));

@@ -195,7 +195,9 @@ impl Arena {
         {
             return t;
         }
-        let inner = self.sum(r, rest);
+        // All else in the dividend is a multiple of `g`, as is the divisor: what is left of the number by `g` is no part.
+        let g = rest.iter().fold(c, |g, (_, x)| gcd(g, *x));
+        let inner = self.sum(r - r.rem_euclid(g), rest);
         let (low, high) = self.range(inner);
         if low >= 0 && high < c {
             return self.sum(q, parts);

@@ -99,6 +99,9 @@ impl Arena {
         if let Some(t) = self.on_low_bits(a, b, |x, y| x ^ y).or_else(|| self.flipped(a, b)) {
             return t;
         }
+        if let Some(t) = self.xor_of_multiples(a, b) {
+            return t;
+        }
         let bit = |s: &Self, t: Term| s.is_boolean(t);
         match (self.constant(a), self.constant(b)) {
             (_, Some(1)) if bit(self, a) => return self.not(a),
@@ -108,6 +111,24 @@ impl Arena {
             _ => {}
         }
         self.intern(Node::Op(Op::Xor, Rc::new([a.min(b), a.max(b)])))
+    }
+
+    /// `32 ^ 32 x` is `32 (1 ^ x)`.
+    fn xor_of_multiples(&mut self, a: Term, b: Term) -> Option<Term> {
+        let (number, t) = match (self.constant(a), self.constant(b)) {
+            (Some(k), None) => (k, b),
+            (None, Some(k)) => (k, a),
+            _ => return None,
+        };
+        let (k, parts) = self.parts(t);
+        let zeros = parts.iter().fold((number | k).trailing_zeros(), |z, (_, c)| z.min(c.trailing_zeros()));
+        if !(1..62).contains(&zeros) {
+            return None;
+        }
+        let parts = parts.iter().map(|(x, c)| (*x, c >> zeros)).collect();
+        let (number, t) = (self.int(number >> zeros), self.sum(k >> zeros, parts));
+        let t = self.xor(number, t);
+        Some(self.scale(t, 1 << zeros))
     }
 
     /// Whether a term is a number or 0.
@@ -226,6 +247,58 @@ mod tests {
         let m = a.int(0b10101);
         let t = a.and(n, m);
         assert!(matches!(a.node(t), Node::Op(Op::And, _)));
+    }
+
+    #[test]
+    fn multiples_are_combined_by_their_factors() {
+        let mut a = Arena::default();
+        let n = a.atom(Atom::Param(0, 0));
+        for (number, by, k) in [(32, 32, 0), (32, 96, 64), (48, 16, -16), (-64, 32, 32)] {
+            let t = a.scale(n, by);
+            let (t, number_term) = (a.plus(t, k), a.int(number));
+            let both = a.xor(number_term, t);
+            let (_, parts) = a.parts(both);
+            assert!(matches!(*parts, [(_, c)] if c % 16 == 0), "{number} {by} {k}");
+            for i in -5..20 {
+                assert_eq!(a.value(both, &|_| Some(i)), Some(number ^ (by * i + k)), "{number} {by} {k} at {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_divisor_does_not_see_is_no_part_of_a_dividend() {
+        let mut a = Arena::default();
+        let (n, m) = (a.atom(Atom::Param(0, 0)), a.atom(Atom::Param(1, 0)));
+        let by = a.int(26);
+        for k in -3..30 {
+            let parts = vec![(n, 2), (m, 132)];
+            let (x, even) = (a.sum(k, parts.clone()), a.sum(k - k.rem_euclid(2), parts));
+            let (q, same) = (a.div(x, by), a.div(even, by));
+            assert_eq!(q, same);
+            for i in -40..40i64 {
+                let read = |x: Atom| Some(if x == Atom::Param(0, 0) { i } else { 3 });
+                assert_eq!(a.value(q, &read), Some((2 * i + 396 + k).div_euclid(26)), "{k} at {i}");
+            }
+        }
+    }
+
+    /// `x > 0 ? (x - 1) / c + 1 : -(-x / c)`, where both quotients round to zero.
+    #[test]
+    fn a_choice_of_two_quotients_that_round_up_is_one() {
+        let mut a = Arena::default();
+        let (n, c) = (a.atom(Atom::Param(0, 0)), a.int(64));
+        let less = a.plus(n, -1);
+        let positive = a.ge(less);
+        let up = a.div_zero(less, c);
+        let up = a.plus(up, 1);
+        let negative = a.scale(n, -1);
+        let down = a.div_zero(negative, c);
+        let down = a.scale(down, -1);
+        let t = a.cond(positive, up, down);
+        assert!(!matches!(a.node(t), Node::Op(Op::If, _)));
+        for i in -200..200i64 {
+            assert_eq!(a.value(t, &|_| Some(i)), Some((i + 63).div_euclid(64)), "{i}");
+        }
     }
 
     #[test]

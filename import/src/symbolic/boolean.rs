@@ -264,6 +264,7 @@ impl Arena {
         }
         let a = self.rounded_down_under(a, c, true);
         let b = self.rounded_down_under(b, c, false);
+        let (a, b) = (self.without_sign(a), self.without_sign(b));
         (a == b).then_some(a)
     }
 

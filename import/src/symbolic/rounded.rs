@@ -43,6 +43,18 @@ impl Arena {
         None
     }
 
+    /// `k - x / c`, where the quotient rounds down, as one that rounds up: `(c - 1 - x) / c + k`. Other terms stay.
+    pub(super) fn without_sign(&mut self, t: Term) -> Term {
+        let (k, parts) = self.parts(t);
+        let [(q, -1)] = *parts else { return t };
+        let Node::Op(Op::Div, args) = self.node(q).clone() else { return t };
+        let Some(c) = self.constant(args[1]).filter(|c| *c > 0) else { return t };
+        let x = self.scale(args[0], -1);
+        let x = self.plus(x, c - 1);
+        let q = self.div(x, args[1]);
+        self.plus(q, k)
+    }
+
     /// A comparison in which facts decide the smaller and larger of two terms.
     pub fn comparison_under(&mut self, t: Term, facts: &Facts) -> Term {
         match self.node(t).clone() {

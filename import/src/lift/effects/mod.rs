@@ -139,10 +139,15 @@ impl Walk<'_, '_> {
                     let (what, n) = if i.has("cp_fenceproxy") { (Touch::Read, 1) } else { (Touch::Write, 0) };
                     let v = self.address(i.arg(n))?;
                     let runs = self.runs(i, &v, TENSOR_MAP, 32)?;
-                    if i.has("aligned") && self.lanes == u32::MAX {
+                    let together = i.has("aligned") && self.lanes == u32::MAX;
+                    if together {
                         self.push(at, 1, Effect::WarpSync)?;
                     }
                     self.push(at, 0, Effect::Touch(what, runs))?;
+                    // No lane goes on before all lanes have copied their part.
+                    if together {
+                        self.push(at, 2, Effect::WarpSync)?;
+                    }
                 }
             }
             _ => return Err(self.unknown(i)),

@@ -152,6 +152,20 @@ impl Walk<'_, '_> {
         self.s.polls.carried.insert(value, (header, reg));
     }
 
+    /// The carried result of a poll. Where a number other than 0 stands ahead of the loop for a poll that succeeded, the
+    /// first iteration skips its wait, and nothing was polled.
+    pub(crate) fn not_polled_first(&mut self, header: u32, result: Term, first: &Val) -> Val {
+        let Some(number) = first.uniform(self.lanes).filter(|t| self.is_no_poll(*t)) else { return Val::Uni(result) };
+        let i = self.s.arena.atom(Atom::Counter(header));
+        let is_first = self.s.arena.eq(i);
+        Val::Uni(self.s.arena.op(Op::If, &[is_first, number, result]))
+    }
+
+    /// Whether a value is a number that stands for a poll that succeeded.
+    fn is_no_poll(&self, t: Term) -> bool {
+        self.s.arena.constant(t).is_some_and(|k| k % BYTE != 0)
+    }
+
     /// Compares the waits that carried results skip with the polls before the loop and in the previous iteration. Each of
     /// the two comes with what is known there. `by_iteration` has the values of registers by the number of an iteration.
     pub(crate) fn compare_carried(
@@ -182,6 +196,10 @@ impl Walk<'_, '_> {
                 let Some(Val::Uni(value)) = &regs[s.flag.1 as usize] else {
                     return self.unlike(s.at, s.wait, None);
                 };
+                // Without a poll, the first iteration skips the wait by a branch of its own.
+                if !is_next && s.when && s.flag.0 == header && self.is_no_poll(*value) {
+                    continue;
+                }
                 let value = self.s.arena.replace(*value, &counted, &mut FxHashMap::default());
                 let mut memo = FxHashMap::default();
                 let mut at = |t: Term| self.s.arena.replace(t, with, &mut memo);

@@ -16,9 +16,9 @@ use crate::flow::{BlockId, Ending, ending};
 use crate::lift::facts::loop_parts::When;
 use crate::lift::facts::slice::{acts, only_global};
 use crate::lift::tree::Val;
-use crate::lift::walk::Walk;
 use crate::lift::walk::exits::Exit;
-use crate::ptx::{Inst, Reg};
+use crate::lift::walk::{Stop, Walk};
+use crate::ptx::{Error, Inst, Reg};
 use crate::symbolic::{Atom, Term};
 
 use super::Solved;
@@ -35,8 +35,17 @@ pub(crate) fn is_function(i: &Inst) -> bool {
     }
 }
 
+/// Where control is behind a loop that only computes.
+pub(crate) struct Behind {
+    pub(crate) to: BlockId,
+    /// When it is there, and where it is otherwise.
+    pub(crate) otherwise: Option<(Term, BlockId)>,
+    /// The branch to that block.
+    pub(crate) at: usize,
+}
+
 impl Walk<'_, '_> {
-    /// Sets the registers behind a loop that only computes and has no trip count, and returns the block there.
+    /// Sets the registers behind a loop that only computes and has no trip count, and says where control is there.
     /// `nodes` are those of an iteration, `entry` has the registers before the loop.
     pub(crate) fn computed(
         &mut self,
@@ -44,7 +53,7 @@ impl Walk<'_, '_> {
         (changed, entry, back): (&[Reg], &[Option<Val>], &[Option<Val>]),
         (exits, solved): (&[Exit], &Solved),
         empty: bool,
-    ) -> Option<BlockId> {
+    ) -> Option<Behind> {
         let flow = self.s.flow;
         let own: Vec<u32> = solved.vars.iter().map(|v| v.var).collect();
         let to = exits.first()?.to;
@@ -55,8 +64,12 @@ impl Walk<'_, '_> {
         let by_results =
             |t: Term| self.s.arena.mentions(t, |a| matches!(a, Atom::Carried(h, r, _) if h == header && follows(r)));
         let inside = self.frames.iter().all(|f| flow.loops[f.index].body[to]);
-        let silent = empty && exits.iter().all(|e| e.to == to && e.tail.is_empty() && !self.opaque(e.stay));
-        if !silent || !inside {
+        let silent = empty && exits.iter().all(|e| e.tail.is_empty() && !self.opaque(e.stay));
+        // A search may end in two ways: it finds, or it has nothing left.
+        let other = exits.iter().map(|e| e.to).find(|x| *x != to);
+        let one_way = exits.iter().all(|e| e.to == to);
+        let two_ways = exits.iter().all(|e| e.to == to || Some(e.to) == other);
+        if !silent || !(one_way && inside || two_ways && other.is_some()) {
             return None;
         }
         let ends = exits.iter().any(|e| by_results(e.stay));
@@ -81,6 +94,14 @@ impl Walk<'_, '_> {
             let part = self.s.part(l, *r, When::Behind);
             values.push((*r, self.function(&part, entry, None)?));
         }
+        let left = match other.and(changed.first()) {
+            Some(r) => {
+                let part = self.s.part(l, *r, When::Behind);
+                let Val::Uni(t) = self.leaves_to(&part, entry, to)? else { return None };
+                Some(t)
+            }
+            None => None,
+        };
         if ends {
             let at = flow.blocks[flow.loops[l].header].first;
             self.s.assume(self.inst(at).line, "a loop that a value in memory ends is left at some time");
@@ -89,6 +110,13 @@ impl Walk<'_, '_> {
         for (r, v) in values {
             self.regs[r as usize] = Some(v);
         }
-        Some(to)
+        Some(Behind { to, otherwise: left.zip(other), at: exits[0].at })
+    }
+
+    /// Continues behind a loop that only computes.
+    pub(crate) fn go_on(&mut self, l: usize, found: Behind, stops: &[BlockId]) -> Result<Stop, Error> {
+        let Some((c, other)) = found.otherwise else { return Ok(Stop::At(found.to)) };
+        let join = self.join_of(l);
+        self.fork(found.at, c, (found.to, other), join, stops)
     }
 }

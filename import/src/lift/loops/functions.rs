@@ -58,6 +58,8 @@ pub(crate) struct Iteration {
     pub(crate) next: Env,
     /// The registers where the loop is left, and the block there.
     pub(crate) left: Option<(Env, BlockId)>,
+    /// The blocks to which it is left, and when.
+    pub(crate) ends: Vec<(BlockId, Term)>,
 }
 
 /// The evaluation of a part.
@@ -75,6 +77,20 @@ impl<'a> Walk<'_, 'a> {
     /// of memory that does not change, and of the iteration. `None` if the part reads what is not followed, or lanes
     /// exchange values where not all take part.
     pub(crate) fn function(&mut self, part: &Part<'a>, entry: &[Option<Val>], iteration: Option<Term>) -> Option<Val> {
+        self.function_at(part, entry, (iteration, None))
+    }
+
+    /// Whether a loop is left to a block, as a function of the same. Other registers of the part have no meaning.
+    pub(crate) fn leaves_to(&mut self, part: &Part<'a>, entry: &[Option<Val>], to: BlockId) -> Option<Val> {
+        self.function_at(part, entry, (None, Some(to)))
+    }
+
+    fn function_at(
+        &mut self,
+        part: &Part<'a>,
+        entry: &[Option<Val>],
+        (iteration, to): (Option<Term>, Option<BlockId>),
+    ) -> Option<Val> {
         if part.code().any(exchanges) && self.lanes != u32::MAX {
             return None;
         }
@@ -93,23 +109,28 @@ impl<'a> Walk<'_, 'a> {
             special.push(self.of_lanes(&v));
         }
         let key = (part.l, part.of, iteration.is_some(), (before.clone().into_iter().collect(), special));
-        let known = match self.s.computed.get(&key) {
+        let known = match self.s.computed.get(&key).filter(|_| to.is_none()) {
             Some(known) => known.clone(),
             None => {
                 let none = vec![None; self.s.entry.regs.len()];
                 let (facts, regs) = (std::mem::take(&mut self.facts), std::mem::replace(&mut self.regs, none));
                 let mut eval = Eval { part, left: MOST, apart: 0, walk: self };
-                let found = eval.looped(part.l, before).and_then(|one| match one.compared(&mut eval, part.of) {
-                    Some((of, compared)) => Some((of, Some(compared))),
-                    None => Some((one.named(&mut eval, part.of)?, None)),
+                let found = eval.looped(part.l, before).and_then(|one| match to {
+                    Some(to) => Some((one.leaves_to(&mut eval, part.of, to)?, None)),
+                    None => match one.compared(&mut eval, part.of) {
+                        Some((of, compared)) => Some((of, Some(compared))),
+                        None => Some((one.named(&mut eval, part.of)?, None)),
+                    },
                 });
                 (self.facts, self.regs) = (facts, regs);
-                self.s.computed.insert(key, found.clone());
+                if to.is_none() {
+                    self.s.computed.insert(key, found.clone());
+                }
                 found
             }
         };
         let ((id, read, differs), compared) = known?;
-        if self.s.entry.widths[part.of as usize] == 1 && compared.is_none() {
+        if (to.is_some() || self.s.entry.widths[part.of as usize] == 1) && compared.is_none() {
             self.s.arena.predicates.insert(id);
         }
         self.s.searched.extend(iteration.map(|_| id));
@@ -210,16 +231,18 @@ impl<'a> Eval<'_, '_, 'a, '_> {
 
     fn iteration(&mut self, l: usize, env: Env) -> Option<Iteration> {
         let header = self.flow().loops[l].header;
-        let mut one = Iteration { again: self.walk.s.arena.int(0), next: Env::new(), left: None };
+        let mut one = Iteration { again: self.walk.s.arena.int(0), next: Env::new(), left: None, ends: Vec::new() };
         for o in self.run(l, (header, true), None, env)? {
             match o.to {
                 To::Again => (one.again, one.next) = (o.cond, o.env),
-                To::Out(b) if one.left.as_ref().is_none_or(|(_, x)| *x == b) => {
+                // The registers of the loop itself are the same functions wherever it is left.
+                To::Out(b) if l == self.part.l || one.left.as_ref().is_none_or(|(_, x)| *x == b) => {
                     let env = match one.left.take() {
                         Some((env, _)) => self.merged(o.cond, o.env, env),
                         None => o.env,
                     };
                     one.left = Some((env, b));
+                    one.ends.push((b, o.cond));
                 }
                 _ => return None,
             }
@@ -338,7 +361,9 @@ impl<'a> Eval<'_, '_, 'a, '_> {
         }
         let mut after = env;
         for r in left.keys().copied().filter(|r| found.changed.contains(r)) {
-            let known = self.part.reads_outside(l, r).then(|| found.function(self, r)).flatten();
+            // The next iteration of the part's loop may begin with it.
+            let is_read = self.part.reads_outside(l, r) || self.part.inputs.contains(&r);
+            let known = is_read.then(|| found.function(self, r)).flatten();
             let Some((id, read, differs)) = known else {
                 after.insert(r, None);
                 continue;

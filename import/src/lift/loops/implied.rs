@@ -75,6 +75,7 @@ impl Walk<'_, '_> {
         back: &mut [Option<Val>],
         exits: &mut [Exit],
     ) {
+        self.decided_by_search(changed, back, exits);
         if exits.iter().all(|e| members(&self.s.arena, e.stay).is_empty()) {
             return;
         }
@@ -108,6 +109,30 @@ impl Walk<'_, '_> {
         for r in changed {
             if let Some(Val::Uni(t)) = &mut back[*r as usize] {
                 *t = self.s.arena.replace(*t, &holds, &mut memo);
+            }
+        }
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Decides choices by the conditions over data under which a loop goes on: where a search by votes has found a tile, the
+    /// next iteration has the sizes of the tile's group.
+    fn decided_by_search(&mut self, changed: &[Reg], back: &mut [Option<Val>], exits: &[Exit]) {
+        if self.s.searches.is_empty() {
+            return;
+        }
+        let a = &mut self.s.arena;
+        let mut holds = FxHashMap::default();
+        for e in exits.iter().filter(|e| a.reads_memory(e.stay)).map(|e| e.stay).collect::<Vec<_>>() {
+            parts(a, e, &mut holds);
+        }
+        let mut memo = FxHashMap::default();
+        for r in changed {
+            let Some(Val::Uni(t)) = &mut back[*r as usize] else { continue };
+            let mut decides = false;
+            choices(a, *t, &mut |c| decides |= holds.contains_key(&c));
+            if decides {
+                *t = a.replace(*t, &holds, &mut memo);
             }
         }
     }

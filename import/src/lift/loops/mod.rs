@@ -104,9 +104,9 @@ impl Walk<'_, '_> {
         }
         let changed = self.changed(l);
         let mut entry_regs = self.regs.clone();
-        // Variables may change in the loop.
-        self.s.arena.forget(&mut self.facts, |a| matches!(a, Atom::Var(_)));
         self.choose(&changed, &mut entry_regs);
+        let set = self.s.set_in(l);
+        self.s.arena.forget(&mut self.facts, |a| matches!(a, Atom::Var(v) if set.contains(&v)));
         let entry_facts = self.facts.clone();
         let mark = self.s.arena.opaque("a mark");
         let lanes = self.lanes;
@@ -186,10 +186,10 @@ impl Walk<'_, '_> {
         self.compare_carried(header as u32, &changed, (before, after), &by_iteration)?;
         self.bound_counter(header as u32, &stays);
         self.facts = entry_facts.clone();
-        if let Some(to) = self.computed(l, (&changed, &entry_regs, &back), (&exits, &solved), silent) {
+        if let Some(found) = self.computed(l, (&changed, &entry_regs, &back), (&exits, &solved), silent) {
             self.lanes = lanes;
             self.wrote = wrote;
-            return Ok(Stop::At(to));
+            return self.go_on(l, found, stops);
         }
         if stop == Stop::At(header)
             && let Some(to) = self.one_by_one(l, (&changed, &entry_regs, &back), (&exits, &solved))
@@ -421,6 +421,10 @@ impl Walk<'_, '_> {
             }
         }
         let (Some(at), Some(out)) = (wait, out) else { return Ok(None) };
+        // A loop around a loop that polls waits several times.
+        if flow.is_in_inner(l, flow.block_at(at)) {
+            return Ok(None);
+        }
         // Operands that are computed in the loop have the values of its first iteration.
         let (dry, nodes) = (self.dry, self.nodes.len());
         let block = flow.blocks[flow.loops[l].header].clone();

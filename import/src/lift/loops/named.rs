@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::flow::BlockId;
 use crate::lift::facts::loop_parts::When;
 use crate::lift::facts::shape::{CARRIED, INNER, Shape};
 use crate::ptx::Reg;
@@ -52,6 +53,14 @@ impl Loop {
         let is_word = matches!(a.node(value), Node::Op(Op::Load, _));
         is_word.then_some(())?;
         Some((self.function_of(eval, r, Some(value))?, (op, k, by)))
+    }
+
+    /// Whether the loop is left to a block, as a function. All lanes leave it together.
+    pub(crate) fn leaves_to(&self, eval: &mut Eval<'_, '_, '_, '_>, r: Reg, to: BlockId) -> Option<Function> {
+        let ends = self.one.ends.iter().filter(|(b, _)| *b == to).map(|(_, c)| *c);
+        let when = ends.reduce(|a, b| eval.walk.s.arena.either(a, b))?;
+        let apart = eval.differs(self.one.again) || eval.differs(when);
+        (!apart).then(|| self.function_of(eval, r, Some(when)))?
     }
 
     /// What the loop leaves in a register, or what the register is at the start of an iteration of the part's loop.

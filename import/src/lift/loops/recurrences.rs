@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::lift::facts::loop_parts::{Part, When};
+use crate::lift::facts::loop_parts::{Part, When, written};
 use crate::lift::facts::slice::{acts, only_global, reads};
 use crate::lift::tree::Val;
 use crate::lift::walk::Walk;
@@ -45,28 +45,39 @@ impl Walk<'_, '_> {
         if !self.does_more(l) {
             return found;
         }
-        for r in registers {
-            let part = self.s.part(l, *r, When::Each);
-            if !self.searches(l, &part) {
-                continue;
+        // What is loaded where a search ends follows from the search in most cases.
+        for searches in [true, false] {
+            if !found.is_empty() {
+                break;
             }
-            let Some(v) = self.function(&part, entry, Some(i)) else { continue };
-            match (&entry[*r as usize], &v) {
-                (Some(Val::Uni(_)), Val::Uni(t)) => {
-                    found.insert(self.s.arena.atom(Atom::Carried(header, *r, 0)), *t);
+            for r in registers {
+                let part = self.s.part(l, *r, When::Each);
+                if searches && !self.searches(l, &part) || !searches && !self.holds(l, *r) {
+                    continue;
                 }
-                (Some(Val::Lanes(_)), _) => {
-                    let all = std::array::from_fn(|lane| v.at(lane));
-                    for (lane, t) in (1u8..).zip(all) {
-                        found.insert(self.s.arena.atom(Atom::Carried(header, *r, lane)), t);
-                    }
-                    let together = self.s.arena.lanes(&all);
-                    found.insert(self.s.arena.atom(Atom::Carried(header, *r, ALL_LANES)), together);
-                }
-                _ => {}
+                let Some(v) = self.function(&part, entry, Some(i)) else { continue };
+                self.sequence(header, (*r, &entry[*r as usize]), &v, &mut found);
             }
         }
         found
+    }
+
+    /// Adds the values of a register, which begins with `entry`, at the start of each iteration.
+    fn sequence(&mut self, header: u32, (r, entry): (Reg, &Option<Val>), v: &Val, found: &mut FxHashMap<Term, Term>) {
+        match (entry, v) {
+            (Some(Val::Uni(_)), Val::Uni(t)) => {
+                found.insert(self.s.arena.atom(Atom::Carried(header, r, 0)), *t);
+            }
+            (Some(Val::Lanes(_)), _) => {
+                let all = std::array::from_fn(|lane| v.at(lane));
+                for (lane, t) in (1u8..).zip(all) {
+                    found.insert(self.s.arena.atom(Atom::Carried(header, r, lane)), t);
+                }
+                let together = self.s.arena.lanes(&all);
+                found.insert(self.s.arena.atom(Atom::Carried(header, r, ALL_LANES)), together);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -77,6 +88,14 @@ impl Walk<'_, '_> {
         let blocks = flow.blocks.iter().zip(&flow.loops[l].body).filter(|(_, inside)| **inside);
         let mut code = blocks.flat_map(|(b, _)| &self.s.entry.code[b.first..b.end]);
         code.any(|i| acts(i) && !exchanges(i) && !only_global(i))
+    }
+
+    /// Whether a register keeps what a load brought in some iteration, such as the sizes of a group: nothing else sets it.
+    fn holds(&self, l: usize, r: Reg) -> bool {
+        let flow = self.s.flow;
+        let blocks = flow.blocks.iter().zip(&flow.loops[l].body).filter(|(_, inside)| **inside);
+        let mut code = blocks.flat_map(|(b, _)| &self.s.entry.code[b.first..b.end]).filter(|i| written(i).contains(&r));
+        code.all(|i| i.op == "ld" && i.has("global"))
     }
 
     /// Whether data that a register depends on depend on the register.

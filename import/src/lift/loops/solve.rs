@@ -165,7 +165,9 @@ impl Walk<'_, '_> {
             return Some(first);
         }
         let step = a.sub(b, x);
-        if !varies(a, step) {
+        let steady = !varies(a, step) && !self.sets_part_of(header, step);
+        let a = &mut self.s.arena;
+        if steady {
             let all = a.mul(step, i);
             return Some(a.add(first, all));
         }
@@ -354,6 +356,9 @@ impl Walk<'_, '_> {
                 if let (true, Val::Uni(t)) = (peeks, &v) {
                     self.peeked_terms.push(*t);
                     self.carries(header, *r, *t);
+                    let v = self.not_polled_first(header, *t, old);
+                    solved.values.insert(*r, v);
+                    continue;
                 }
                 solved.values.insert(*r, v);
                 continue;

@@ -11,10 +11,12 @@ use crate::lift::walk::shared::Shared;
 use crate::symbolic::{Arena, Atom, Node, Term};
 
 use super::barriers::addresses;
+use super::counted::by_conditions;
 use super::signals::Signals;
 
 /// The tree with numbers in place of arguments that say how many bytes a barrier expects. A CTA has `warps` warps.
 pub(crate) fn stated(s: &mut Shared<'_>, tree: Vec<Merged>, warps: u32) -> Vec<Merged> {
+    let tree = by_conditions(&mut s.arena, tree);
     let Some((found, at)) = bytes(&s.arena, &tree, warps) else { return tree };
     let line = s.entry.code[at.min(s.entry.code.len() - 1)].line;
     s.assume(line, "a barrier that expects as many bytes as an argument says expects those that its copies bring");

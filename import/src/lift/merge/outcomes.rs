@@ -10,7 +10,7 @@ use crate::symbolic::{Arena, Node, Op, Term};
 use super::{Merged, MergedKind};
 
 /// The largest number of conditions of which each outcome is looked at.
-pub(crate) const MOST_CONDITIONS: usize = 3;
+pub(crate) const MOST_CONDITIONS: usize = 4;
 
 /// The longest sequence in which a condition is looked up.
 const MOST_STEPS: usize = 4096;

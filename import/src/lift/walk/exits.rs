@@ -184,6 +184,17 @@ impl Walk<'_, '_> {
         Ok(stays.end)
     }
 
+    /// The block where all ways out of a loop meet.
+    pub(crate) fn join_of(&self, l: usize) -> BlockId {
+        let flow = self.s.flow;
+        let loops = &flow.loops[l];
+        let mut join = flow.join[loops.header];
+        while let Some(j) = join.filter(|j| loops.body[*j]) {
+            join = flow.join[j];
+        }
+        join.unwrap_or(flow.exit())
+    }
+
     /// Continues after a loop: each exit has its own path until the paths join. `counts` has the iterations before each
     /// exit.
     pub(crate) fn left(
@@ -193,13 +204,7 @@ impl Walk<'_, '_> {
         counts: Vec<Term>,
         stops: &[BlockId],
     ) -> Result<Stop, Error> {
-        let flow = self.s.flow;
-        let loops = &flow.loops[l];
-        let mut join = flow.join[loops.header];
-        while let Some(j) = join.filter(|j| loops.body[*j]) {
-            join = flow.join[j];
-        }
-        let join = join.unwrap_or(flow.exit());
+        let join = self.join_of(l);
         let inner: Vec<BlockId> = stops.iter().copied().chain([join]).collect();
         let facts = self.facts.clone();
         let (lanes, n) = (self.lanes, sides.len());

@@ -344,7 +344,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// Both sides of a uniform condition.
-    fn fork(
+    pub(crate) fn fork(
         &mut self,
         at: usize,
         cond: Term,

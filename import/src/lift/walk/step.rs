@@ -321,7 +321,10 @@ impl Walk<'_, '_> {
                     _ => v,
                 };
                 match to {
-                    Arg::Reg(r) => self.set(*r, v),
+                    Arg::Reg(r) => {
+                        let v = self.named_if_long(at, *r, v);
+                        self.set(*r, v);
+                    }
                     to => {
                         let mut regs = Vec::new();
                         to.each_reg(&mut |r| regs.push(r));
