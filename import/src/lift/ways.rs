@@ -4,7 +4,7 @@ use crate::flow::Flow;
 use crate::ptx::{Entry, Error, Module};
 
 use super::build::{NO_BOUNDS, program};
-use super::emit::{NO_TRIP_COUNT, NOT_FOLLOWED};
+use super::emit::{NO_COUNT_OF_DATA, NO_TRIP_COUNT, NOT_FOLLOWED};
 use super::facts::defaults::defaults;
 use super::iterations::data;
 use super::launch::cases::{Outcome, Wanted};
@@ -31,7 +31,7 @@ pub(super) fn lift_case(
                 // Counts of memory may be what the addresses have no bounds for.
                 NO_BOUNDS if !defaults(entry, flow).is_empty() => how.counts_capped = true,
                 // It may be a value of the last iteration, a part of which is done, or of what a search finds.
-                NOT_FOLLOWED | NO_TRIP_COUNT => how.second_try = true,
+                NOT_FOLLOWED | NO_COUNT_OF_DATA => how.second_try = true,
                 _ => return Err(e),
             }
             lift_with(module, entry, flow, names, launch, (outcomes, how)).map_err(|_| e)
@@ -73,7 +73,7 @@ fn lift_with(
         Err(_) if words => again(Way::default()),
         result => result.map_err(|e| (e, None)),
     };
-    let no_count = |e: &(Error, Option<Wanted>)| e.0.expected == NO_TRIP_COUNT;
+    let no_count = |e: &(Error, Option<Wanted>)| [NO_TRIP_COUNT, NO_COUNT_OF_DATA].contains(&e.0.expected.as_str());
     // Where a comparison sets no trip count: the ways that make loops of their own for it.
     let otherwise = |way: Way| {
         let skips = Way { skips: true, ..way };

@@ -12,7 +12,7 @@ use warpline_sim::ir::{
 };
 
 use crate::ptx::Error;
-use crate::symbolic::{Atom, NO_LOOP, Term};
+use crate::symbolic::{Atom, NO_LOOP, Node, Op, Term};
 
 use super::Free;
 use super::build::{FIRST, Plan};
@@ -64,6 +64,8 @@ pub(super) struct Emit<'e, 's, 'a> {
 pub(crate) const NOT_FOLLOWED: &str = "a value over arguments, coordinates and loop counters";
 /// What is expected where a loop compares its iteration with a value that sets no trip count.
 pub(super) const NO_TRIP_COUNT: &str = "conditions over trip counts";
+/// The same, where the value is how often a condition over data holds.
+pub(super) const NO_COUNT_OF_DATA: &str = "conditions over trip counts, or over how a loop ends";
 
 /// Generated code.
 pub(super) struct Done {
@@ -117,7 +119,8 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
                     self.s.arena.show(*t)
                 );
                 let at = self.read_at.get(t).copied().unwrap_or(0);
-                return Err(self.error(at, message, NO_TRIP_COUNT));
+                let is_count = matches!(self.s.arena.node(*t), Node::Op(Op::Trips | Op::HowOften, _));
+                return Err(self.error(at, message, if is_count { NO_COUNT_OF_DATA } else { NO_TRIP_COUNT }));
             }
         }
         let Emit { code, at, sites, loops, names, free, objects, .. } = self;
@@ -261,7 +264,6 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     /// Makes comparisons over the launch in an expression free conditions, where trip counts do not decide them. A
     /// register that has one value behind a branch and another beside it contains such a comparison.
     fn free_comparisons(&mut self, at: usize, t: Term, searched: bool) {
-        use crate::symbolic::{Node, Op};
         if self.names.symbols.contains_key(&t) || self.s.timing.is_some() {
             return;
         }
@@ -397,7 +399,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
         }
         let cond = if launch && !only_trips {
             let (c, flip) = match self.s.arena.node(c) {
-                crate::symbolic::Node::Op(crate::symbolic::Op::Not, args) => (args[0], true),
+                Node::Op(Op::Not, args) => (args[0], true),
                 _ => (c, false),
             };
             let e = self.free_symbol(at, c);
