@@ -40,10 +40,16 @@ impl CompiledText {
     }
 }
 
-/// Replaces a fault of a compiled kernel by no verdict, if no launch or no schedule may have it.
-pub(crate) fn without_impossible_fault(subject: &mut Subject, v: Verdict, options: Options) -> Verdict {
+/// Replaces a fault of a compiled kernel by no verdict, if no launch or no schedule may have it. `other` is a fault of the
+/// same kernel that a launch may show in its place.
+pub(crate) fn without_impossible_fault(
+    subject: &mut Subject,
+    v: Verdict,
+    other: Option<&Violation>,
+    options: Options,
+) -> Verdict {
     let word = subject.imported.as_ref().and_then(|i| i.waits_for_word);
-    let v = of_a_launch(subject, v, options);
+    let v = of_a_launch(subject, v, other, options);
     match (word, &v.violation) {
         // No word makes up for a missing fence of another kind.
         (Some(line), Some(x)) if !faults(x).iter().any(|(code, _)| FENCES.contains(code)) => {
@@ -64,7 +70,7 @@ fn given_up(mut v: Verdict, because: &str) -> Verdict {
 }
 
 /// The same, if the values of the kernel may not be possible together.
-fn of_a_launch(subject: &mut Subject, v: Verdict, options: Options) -> Verdict {
+fn of_a_launch(subject: &mut Subject, v: Verdict, other: Option<&Violation>, options: Options) -> Verdict {
     let related = subject.imported.as_ref().and_then(|i| i.related.clone());
     if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
         let launches = subject.imported.as_mut().map(|i| std::mem::take(&mut i.possible)).unwrap_or_default();
@@ -76,7 +82,7 @@ fn of_a_launch(subject: &mut Subject, v: Verdict, options: Options) -> Verdict {
                 return one;
             }
         }
-        if let Some(mut one) = in_some_launch(subject, x, options) {
+        if let Some(mut one) = in_some_launch(subject, (x, other), options) {
             one.steps += v.steps;
             return one;
         }
@@ -92,12 +98,19 @@ const FENCES: [Code; 2] = [Code::InitFence, Code::ProxyRead];
 /// memory may have to fit together. So a fault counts if each chosen launch with its code has it, and two have it, where
 /// there are two. A launch that hangs, or that leaves a barrier with some of its threads, is none: numbers that do not fit
 /// together make one. Behind such a fault, a missing fence counts.
-fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) -> Option<Verdict> {
+fn in_some_launch(
+    subject: &mut Subject,
+    (fault, other): (&Violation, Option<&Violation>),
+    options: Options,
+) -> Option<Verdict> {
     let compiled = subject.imported.as_mut()?.compiled.take()?;
     let mut counts = faults(fault);
     let hung = counts.is_empty();
+    counts.extend(other.map(faults).unwrap_or_default());
+    let given = counts.clone();
     let launches = compiled.in_launches();
-    let least = if hung { 2 } else { launches.len().min(2) };
+    let few = launches.len().min(2);
+    let least = |f: &(Code, u32)| if given.contains(f) { few } else { 2 };
     let (mut shown, mut steps) = (Vec::new(), 0);
     for OneLaunch { program, values } in launches {
         let one = warpline_verify::verify(&program, subject.rules(), options);
@@ -115,7 +128,7 @@ fn in_some_launch(subject: &mut Subject, fault: &Violation, options: Options) ->
         counts.retain(|f| found.contains(f) || !has_line(&program, f.1));
         shown.push((found, one, program, values));
     }
-    let often = |f: &(Code, u32)| shown.iter().filter(|(found, ..)| found.contains(f)).count() >= least;
+    let often = |f: &(Code, u32)| shown.iter().filter(|(found, ..)| found.contains(f)).count() >= least(f);
     let fault = *counts.iter().find(|f| often(f))?;
     let (_, mut one, program, values) = shown.into_iter().find(|(found, ..)| found.contains(&fault))?;
     one.steps = steps;

@@ -339,16 +339,15 @@ pub(crate) fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict 
     let given = is_related.then(|| subject.clone());
     let verdict = decide(subject, options.verifier(), None);
     let least = is_related.then(|| LeastStep::of(subject, &verdict)).flatten();
-    let verdict = without_impossible_fault(subject, verdict, options.limits());
+    let with_step = given.zip(least).map(|(given, least)| with_step(given, options, &least));
+    let other = with_step.as_ref().and_then(|(_, v)| v.violation.as_ref());
+    let verdict = without_impossible_fault(subject, verdict, other, options.limits());
     let verdict = with_iterations(subject, verdict, options.limits());
     let v = without_proof(subject, for_some_data(subject, verdict));
     let undecided = matches!(v.outcome, Outcome::GaveUp { .. } | Outcome::Bounded { .. });
-    if let (Some(mut stepped), Some(least), true) = (given, least, undecided) {
-        let other = with_step(&mut stepped, options, &least);
-        if matches!(other.outcome, Outcome::Proved | Outcome::Violated) {
-            *subject = stepped;
-            return other;
-        }
+    if let Some((proved, other)) = with_step.filter(|(_, v)| undecided && v.outcome == Outcome::Proved) {
+        *subject = proved;
+        return other;
     }
     let stepped = subject.imported.as_mut().and_then(|i| i.stepped.take()).filter(|_| undecided);
     if let Some(mut stepped) = stepped {
@@ -361,16 +360,14 @@ pub(crate) fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict 
     v
 }
 
-/// The verdict on a compiled kernel whose main loop has an iteration. No launch may have the fault that is found without
-/// any.
-fn with_step(subject: &mut Subject, options: &ProofOptions, least: &LeastStep) -> Verdict {
-    let verdict = decide(subject, options.verifier(), Some(least));
-    let verdict = without_impossible_fault(subject, verdict, options.limits());
-    let v = without_proof(subject, for_some_data(subject, verdict));
+/// A compiled kernel whose main loop has an iteration, and the verdict on it.
+fn with_step(mut subject: Subject, options: &ProofOptions, least: &LeastStep) -> (Subject, Verdict) {
+    let verdict = decide(&mut subject, options.verifier(), Some(least));
+    let v = without_proof(&subject, for_some_data(&subject, verdict));
     if let (Some(imported), Outcome::Proved) = (&mut subject.imported, &v.outcome) {
         imported.assumptions.push((least.assumption(), 1));
     }
-    v
+    (subject, v)
 }
 
 /// Bounds a proof of a compiled kernel that was made for some data only.
