@@ -110,6 +110,11 @@ fn lift_with(
     if !launch.timed && done.differs {
         done.numbered = numbered().ok().map(Box::new);
         done.stepped = done.numbered.as_mut().and_then(|n| n.stepped.take());
+        // Where data are taken to be the same in each iteration, accesses that they decide may happen always.
+        if done.partial.is_some() && done.stepped.is_none() {
+            let always = again(Way { accesses: Accesses::Done, ..Way::default() }).ok();
+            done.stepped = always.filter(|l| l.partial.is_none()).map(Box::new);
+        }
     }
     Ok(done)
 }

@@ -257,11 +257,15 @@ fn apply(
     let all = s.arena.op(Op::Max, &[split.count, zero]);
     // The iterations before a term is negative.
     let before = |s: &mut Shared<'_>, falls: Term| {
-        let holds = s.arena.ge(falls);
-        let iterations = s.arena.op(Op::Trips, &[holds]);
+        let iterations = iterations(&mut s.arena, falls);
         s.arena.op(Op::Min, &[all, iterations])
     };
     let start = before(s, split.falls);
+    // A loop behind the first one with one number of iterations needs no symbol.
+    let rest = s.arena.sub(all, start);
+    if split.exact.is_none() && s.arena.constant(rest).is_some() {
+        return halves(s, tree, split, Counts { first: start, between: None, second: rest });
+    }
     let first = symbol(s, start, (1 << 31) - 1);
     let mut end = start;
     let between = split.exact.map(|x| {
@@ -292,6 +296,22 @@ fn apply(
     let mut memo = FxHashMap::default();
     let mut f = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
     tree.iter().map(|n| replaced(s, n, &mut f)).collect()
+}
+
+/// The iterations of a loop before a term that falls is negative.
+fn iterations(a: &mut Arena, falls: Term) -> Term {
+    let own = a.atom(Atom::Counter(NO_LOOP));
+    let (k, parts) = a.parts(falls);
+    if let Some((_, by)) = parts.iter().find(|(t, by)| *t == own && *by < 0)
+        && is_strict(a, falls)
+    {
+        let rest = a.sum(k - by, parts.iter().filter(|(t, _)| *t != own).copied().collect());
+        let (by, zero) = (a.int(-by), a.int(0));
+        let quotient = a.div(rest, by);
+        return a.op(Op::Max, &[quotient, zero]);
+    }
+    let holds = a.ge(falls);
+    a.op(Op::Trips, &[holds])
 }
 
 fn halves(s: &mut Shared<'_>, list: Vec<Merged>, split: &Split, counts: Counts) -> Vec<Merged> {
@@ -346,7 +366,7 @@ fn part_of(s: &mut Shared<'_>, body: &[Merged], split: &Split, h: u32, side: Ter
 }
 
 /// Nodes without the sides of conditions that are decided.
-fn pruned(s: &Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
+pub(crate) fn pruned(s: &Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
     let mut out = Vec::with_capacity(list.len());
     for n in list {
         match n.kind {

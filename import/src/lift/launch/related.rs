@@ -40,6 +40,9 @@ pub(crate) struct Relation {
 
 /// The first relation between two symbols, if there is one.
 pub(crate) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<Term, Term>) -> Option<Relation> {
+    if let Some(why) = s.approximates.take() {
+        return Some(Relation { why, no_launch: true });
+    }
     let words: BTreeSet<i64> = s.words.iter().filter_map(|(w, id)| w.address.map(|_| WORDS + *id)).collect();
     let known = Known { stands_for, words: &words, searched: &s.searched };
     let a = &mut s.arena;
