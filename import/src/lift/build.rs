@@ -169,9 +169,9 @@ pub(super) fn program_of(
     let tree = if launch.timed { tree } else { finer::quotients_of_one(&mut s, tree, &mut stands_for) };
     let tree = match way.compared {
         Compared::WithTripCounts | Compared::InEach | Compared::InEachWithSteps => tree,
-        Compared::UpToSome => thresholds::split(&mut s, &mut names, &tree, &mut stands_for).ok_or_else(|| {
-            at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
-        })?,
+        how => thresholds::split(&mut s, &mut names, &tree, (&mut stands_for, how == Compared::UpToKnown)).ok_or_else(
+            || at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration"),
+        )?,
     };
     let tree = if launch.timed { tree } else { asserted::checked(&mut s, tree, (everyone, &mut stands_for)) };
     let tree = if launch.timed { tree } else { cases::guarded(&mut s, tree, everyone) };
@@ -357,7 +357,7 @@ pub(super) fn program_of(
         without: None,
         numbered: None,
         stepped: None,
-        differs: uniform.is_some() || way.compared == Compared::UpToSome,
+        differs: uniform.is_some() || matches!(way.compared, Compared::UpToSome | Compared::UpToKnown),
         unknown_at: s.unknown_at.filter(|_| s.ordered_at.is_none()),
     })
 }

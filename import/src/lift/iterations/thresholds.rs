@@ -71,12 +71,13 @@ struct Counts {
     second: Term,
 }
 
-/// Splits loops; `None` where there is none to split. `stands_for` receives the meaning of the new symbols.
+/// Splits loops; `None` where there is none to split. `stands_for` receives the meaning of the new symbols. If `known`, a
+/// loop behind the first one whose number of iterations is a constant gets no symbol.
 pub(crate) fn split(
     s: &mut Shared<'_>,
     names: &mut Names,
     tree: &[Merged],
-    stands_for: &mut FxHashMap<Term, Term>,
+    (stands_for, known): (&mut FxHashMap<Term, Term>, bool),
 ) -> Option<Vec<Merged>> {
     let mut tree = named(s, tree.to_vec(), (FIRST, &mut *stands_for));
     let mut done = 0;
@@ -86,7 +87,10 @@ pub(crate) fn split(
         if done == MOST {
             return None;
         }
-        tree = apply(s, names, tree, &found, stands_for);
+        tree = match known.then(|| known_rest(s, &found)).flatten() {
+            Some(counts) => halves(s, tree, &found, counts),
+            None => apply(s, names, tree, &found, stands_for),
+        };
         done += 1;
     }
     (done > 0).then_some(tree)
@@ -257,15 +261,11 @@ fn apply(
     let all = s.arena.op(Op::Max, &[split.count, zero]);
     // The iterations before a term is negative.
     let before = |s: &mut Shared<'_>, falls: Term| {
-        let iterations = iterations(&mut s.arena, falls);
+        let holds = s.arena.ge(falls);
+        let iterations = s.arena.op(Op::Trips, &[holds]);
         s.arena.op(Op::Min, &[all, iterations])
     };
     let start = before(s, split.falls);
-    // A loop behind the first one with one number of iterations needs no symbol.
-    let rest = s.arena.sub(all, start);
-    if split.exact.is_none() && s.arena.constant(rest).is_some() {
-        return halves(s, tree, split, Counts { first: start, between: None, second: rest });
-    }
     let first = symbol(s, start, (1 << 31) - 1);
     let mut end = start;
     let between = split.exact.map(|x| {
@@ -298,20 +298,24 @@ fn apply(
     tree.iter().map(|n| replaced(s, n, &mut f)).collect()
 }
 
-/// The iterations of a loop before a term that falls is negative.
-fn iterations(a: &mut Arena, falls: Term) -> Term {
+/// The trip counts of both loops, where the first one is a quotient and the second one a constant:
+/// `n >= 32 * i + 33` holds in all iterations but the last one of `(n + 31) / 32`.
+fn known_rest(s: &mut Shared<'_>, split: &Split) -> Option<Counts> {
+    let a = &mut s.arena;
     let own = a.atom(Atom::Counter(NO_LOOP));
-    let (k, parts) = a.parts(falls);
-    if let Some((_, by)) = parts.iter().find(|(t, by)| *t == own && *by < 0)
-        && is_strict(a, falls)
-    {
-        let rest = a.sum(k - by, parts.iter().filter(|(t, _)| *t != own).copied().collect());
-        let (by, zero) = (a.int(-by), a.int(0));
-        let quotient = a.div(rest, by);
-        return a.op(Op::Max, &[quotient, zero]);
+    let (k, parts) = a.parts(split.falls);
+    let by = parts.iter().find(|(t, by)| *t == own && *by < 0)?.1;
+    if split.exact.is_some() || !is_strict(a, split.falls) {
+        return None;
     }
-    let holds = a.ge(falls);
-    a.op(Op::Trips, &[holds])
+    let (zero, step) = (a.int(0), a.int(-by));
+    let next = a.sum(k - by, parts.iter().filter(|(t, _)| *t != own).copied().collect());
+    let iterations = a.div(next, step);
+    let iterations = a.op(Op::Max, &[iterations, zero]);
+    let all = a.op(Op::Max, &[split.count, zero]);
+    let first = a.op(Op::Min, &[all, iterations]);
+    let second = a.sub(all, first);
+    a.constant(second).map(|_| Counts { first, between: None, second })
 }
 
 fn halves(s: &mut Shared<'_>, list: Vec<Merged>, split: &Split, counts: Counts) -> Vec<Merged> {
