@@ -134,7 +134,8 @@ fn items(prog: &Program, warp: u32) -> Result<Vec<Item>, usize> {
     // Where the innermost condition and the farthest jump end.
     let (mut pc, mut sure) = (0, 0);
     // Ahead of all operations, all warps end or none does.
-    let start = prog.code.iter().position(|i| !matches!(i, Instr::Unless(..) | Instr::Jump(_) | Instr::End)).unwrap_or(0);
+    let start =
+        prog.code.iter().position(|i| !matches!(i, Instr::Unless(..) | Instr::Jump(_) | Instr::End)).unwrap_or(0);
     while let Some(i) = prog.code.get(pc) {
         let here = pc;
         pc += 1;

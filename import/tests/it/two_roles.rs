@@ -83,7 +83,9 @@ fn verdict(setup: &str, puts: &str, gets: &str) -> String {
 
 /// `n` steps, counted by a register; at least one where it is asked behind the step.
 fn steps(n: &str, step: &str, label: &str) -> String {
-    format!("mov.b32 %r20, 0;\n{label}:\n{step}\nadd.s32 %r20, %r20, 1;\nsetp.lt.s32 %p8, %r20, {n};\n@%p8 bra {label};")
+    format!(
+        "mov.b32 %r20, 0;\n{label}:\n{step}\nadd.s32 %r20, %r20, 1;\nsetp.lt.s32 %p8, %r20, {n};\n@%p8 bra {label};"
+    )
 }
 
 #[test]
@@ -161,9 +163,8 @@ fn the_steps_up_to_a_comparison_are_a_quotient() {
     let setup = "add.s32 %r30, %r1, 31;\nshr.u32 %r31, %r30, 5;\nsetp.lt.u32 %p3, %r1, 65;\n@%p3 bra $END;";
     let puts = "mov.b32 %r20, 0;\nmov.b32 %r21, 65;\n$P:\nPUT\nsetp.lt.s32 %p4, %r1, %r21;\n@%p4 bra $S;\nPUT\n$S:\n\
                 add.s32 %r21, %r21, 32;\nadd.s32 %r20, %r20, 1;\nsetp.lt.s32 %p8, %r20, %r31;\n@%p8 bra $P;";
-    let gets = |last: &str| {
-        format!("shl.b32 %r32, %r31, 1;\nadd.s32 %r32, %r32, {last};\n{}", steps("%r32", "GET", "$G"))
-    };
+    let gets =
+        |last: &str| format!("shl.b32 %r32, %r31, 1;\nadd.s32 %r32, %r32, {last};\n{}", steps("%r32", "GET", "$G"));
     assert_eq!(verdict(setup, puts, &gets("-2")), "proved\t");
     let wrong = verdict(setup, puts, &gets("-1"));
     assert!(!wrong.starts_with("proved"), "{wrong}");

@@ -44,9 +44,7 @@ pub(crate) fn quotients_of_one(
         let is_left = |x: &Term| matches!(s.arena.node(*x), Node::Op(Op::Rem, of) if of[0] == finest);
         // Loops over what is left become one with the loop over the quotient (`steps.rs`).
         let loops_left = bases.iter().any(|x| matches!(s.arena.node(*x), Node::Op(Op::Rem, _)));
-        let read = |s: &Shared<'_>| {
-            bases.iter().any(is_left) || is_compared(&s.arena, &tree, finest, !loops_left)
-        };
+        let read = |s: &Shared<'_>| bases.iter().any(is_left) || is_compared(&s.arena, &tree, finest, !loops_left);
         if !several || with.contains_key(&t) || !read(s) {
             continue;
         }

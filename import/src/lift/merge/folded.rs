@@ -49,8 +49,6 @@ fn list(s: &mut Shared<'_>, mut nodes: Vec<Merged>) -> Vec<Merged> {
 
 /// Whether a value is one of the launch.
 fn is_fixed(a: &Arena, t: Term) -> bool {
-    let of_launch = |x: Atom| {
-        matches!(x, Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) | Atom::Counter(NO_LOOP))
-    };
+    let of_launch = |x: Atom| matches!(x, Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) | Atom::Counter(NO_LOOP));
     !a.mentions(t, |x| !of_launch(x)) && !a.reads_words(t)
 }
