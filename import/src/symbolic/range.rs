@@ -66,9 +66,9 @@ impl Arena {
         self.shifted.get(&t).filter(|(_, unsigned)| *unsigned).map(|(most, _)| *most)
     }
 
-    /// The largest value of a number that was shifted to the right, with or without a sign.
+    /// The largest value of a signed number that was shifted to the right.
     pub fn most_shifted(&self, t: Term) -> Option<i64> {
-        self.shifted.get(&t).map(|(most, _)| *most)
+        self.shifted.get(&t).filter(|(_, unsigned)| !unsigned).map(|(most, _)| *most)
     }
 
     /// Whether the value of a function is not negative.

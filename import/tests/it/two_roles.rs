@@ -13,8 +13,9 @@ const KERNEL: &str = "\
 	.reg .pred %p<16>;
 	.reg .b32 %r<60>;
 	.reg .b64 %rd<16>;
-	.shared .align 128 .b8 data[128];
+	.shared .align 128 .b8 data[256];
 	.shared .align 8 .b8 bars[16];
+	.shared .align 8 .b8 table[4096];
 	ld.param.u32 %r1, [k_param_0];
 	ld.param.u32 %r2, [k_param_1];
 	ld.param.u32 %r3, [k_param_2];
@@ -186,5 +187,27 @@ fn tiles(decided: &str) -> String {
 fn a_fence_that_data_decide_takes_schedules_away() {
     assert_eq!(tiles("membar.sys;\nst.global.b32 [%rd3], %r42;"), "proved\t");
     let wrong = tiles("membar.sys;\nst.shared.b32 [%r8], %r42;");
+    assert!(!wrong.starts_with("proved"), "{wrong}");
+}
+
+#[test]
+fn accesses_that_data_decide_happen_always() {
+    // Words of the warp itself, and those of the other one.
+    assert_eq!(tiles("st.shared.b32 [%r8+128], %r42;\nld.shared.b32 %r43, [%r8+128];"), "proved\t");
+    let wrong = tiles("st.shared.b32 [%r8], %r42;\nld.shared.b32 %r43, [%r8];");
+    assert!(!wrong.starts_with("proved"), "{wrong}");
+}
+
+#[test]
+fn an_index_that_data_choose_is_not_negative() {
+    let table = |base: &str| {
+        format!(
+            "and.b32 %r43, %r42, 3;\nmul.lo.s32 %r43, %r43, %r42;\nshl.b32 %r43, %r43, 2;\nadd.s32 %r44, %r7, {base};\n\
+                 add.s32 %r44, %r44, %r43;\nst.shared.b32 [%r44], %r42;"
+        )
+    };
+    // A table behind the slot and the barriers, and one in the place of the slot.
+    assert_eq!(tiles(&table("1024")), "proved\t");
+    let wrong = tiles(&table("-256"));
     assert!(!wrong.starts_with("proved"), "{wrong}");
 }

@@ -71,8 +71,8 @@ struct Counts {
     second: Term,
 }
 
-/// Splits loops; `None` where there is none to split. `stands_for` receives the meaning of the new symbols. If `known`, a
-/// loop behind the first one whose number of iterations is a constant gets no symbol.
+/// Splits loops; `None` where there is none to split. `stands_for` receives the meaning of the new symbols. If `known`,
+/// all loops behind the first ones must have a constant number of iterations, and no loop gets a symbol.
 pub(crate) fn split(
     s: &mut Shared<'_>,
     names: &mut Names,
@@ -87,9 +87,11 @@ pub(crate) fn split(
         if done == MOST {
             return None;
         }
-        tree = match known.then(|| known_rest(s, &found)).flatten() {
-            Some(counts) => halves(s, tree, &found, counts),
-            None => apply(s, names, tree, &found, stands_for),
+        tree = if known {
+            let counts = known_rest(s, &found)?;
+            halves(s, tree, &found, counts)
+        } else {
+            apply(s, names, tree, &found, stands_for)
         };
         done += 1;
     }

@@ -100,7 +100,7 @@ impl Walk<'_, '_> {
         match self.s.arena.node(t) {
             Node::Const(v) => Some(*v),
             Node::Sum(k, parts) => match **parts {
-                [(x, c)] if c > 0 => self.most(x)?.checked_mul(c)?.checked_add(*k),
+                [(x, c)] if c > 1 && *k == 0 => self.most(x)?.checked_mul(c),
                 _ => None,
             },
             Node::Atom(Atom::Param(p, o)) => (self.s.cases.bytes.get(&(*p, *o)) == Some(&4)).then_some(i32::MAX.into()),
