@@ -279,7 +279,7 @@ pub(super) fn program_of(
     let capped = if launch.timed { Vec::new() } else { capped::capped(&program, &free) };
     s.assume_of_numbers();
     let meaning = symbols::meanings(&mut s.arena, &names, &stands_for);
-    let relation = related::related(&mut s, &names, &stands_for);
+    let relation = related::related(&mut s, (&names, &program), &stands_for);
     let no_launch = relation.as_ref().is_some_and(|r| r.no_launch);
     let mut related = relation.map(|r| r.why);
     let line_of = |at: usize| s.entry.code[at.min(s.entry.code.len() - 1)].line;

@@ -211,3 +211,17 @@ fn an_index_that_data_choose_is_not_negative() {
     let wrong = tiles(&table("-256"));
     assert!(!wrong.starts_with("proved"), "{wrong}");
 }
+
+#[test]
+fn a_symbol_that_the_program_does_not_read_is_related_to_none() {
+    // Every eleventh row, from the first and from the second one on.
+    let setup = "sub.s32 %r30, %r1, %r2;\nsetp.lt.s32 %p3, %r30, 2;\n@%p3 bra $END;";
+    let rows = |more: u32, step: &str, label: &str| {
+        let count = format!("add.s32 %r31, %r30, {more};\nmul.hi.u32 %r32, %r31, -1171354717;\nshr.u32 %r32, %r32, 3;");
+        format!("{count}\n{}", steps("%r32", step, label))
+    };
+    let (puts, gets) = (rows(10, "PUT", "$P"), rows(10, "GET", "$G"));
+    assert_eq!(verdict(setup, &puts, &gets), "proved\t");
+    let wrong = verdict(setup, &puts, &rows(9, "GET\nGET", "$G"));
+    assert!(wrong.starts_with("violated"), "{wrong}");
+}
