@@ -294,7 +294,7 @@ pub(crate) struct Fault {
     pub(crate) code: Code,
     pub(crate) line: u32,
     /// The line of the other access.
-    other: Option<u32>,
+    pub(crate) other: Option<u32>,
 }
 
 /// The faults of a violation that are no hang.

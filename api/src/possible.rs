@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use warpline_import::lift::{self, Launch, OneLaunch, PossibleLaunch};
-use warpline_import::ptx;
+use warpline_import::lift::{self, Launch, OneLaunch, PossibleLaunch, never_waited_for};
+use warpline_import::ptx::{self, Entry};
 use warpline_sim::code::Code;
-use warpline_sim::ir::Program;
+use warpline_sim::ir::{Executors, Instr, Program};
 use warpline_verify::{Options, Outcome, Verdict, Violation};
 
-use crate::blocks;
+use crate::blocks::{self, Fault};
 use crate::load::{CompiledKernel, Subject};
+use crate::verify::with_iterations;
 
 /// The text of a compiled kernel of which a fault may be none of a launch.
 #[derive(Clone, Debug)]
@@ -30,13 +31,6 @@ impl CompiledText {
         let launch = Launch { timed: false, cluster: Some(lifted.cluster), ..kernel.launch.clone() };
         let text = kernel.sources.get(file)?.clone();
         Some(CompiledText { file: file.to_string(), text, entry: lifted.program.name.clone(), launch })
-    }
-
-    /// The kernel in some launches.
-    fn in_launches(&self) -> Vec<OneLaunch> {
-        let Ok(module) = ptx::read(&self.text) else { return Vec::new() };
-        let Some(entry) = module.entries.iter().find(|e| e.name == self.entry) else { return Vec::new() };
-        lift::in_launches(&module, entry, &self.file, &self.text, &self.launch)
     }
 }
 
@@ -72,7 +66,7 @@ fn given_up(mut v: Verdict, because: &str) -> Verdict {
 /// The same, if the values of the kernel may not be possible together.
 fn of_a_launch(subject: &mut Subject, v: Verdict, other: Option<&Violation>, options: Options) -> Verdict {
     let related = subject.imported.as_ref().and_then(|i| i.related.clone());
-    if let (Some(related), Outcome::Violated, Some(x)) = (related, &v.outcome, &v.violation) {
+    if let (Some(related), Outcome::Violated) = (related, &v.outcome) {
         let launches = subject.imported.as_mut().map(|i| std::mem::take(&mut i.possible)).unwrap_or_default();
         for p in launches.into_iter().flat_map(PossibleLaunch::programs) {
             let mut one = warpline_verify::verify(&p, subject.rules(), options);
@@ -82,7 +76,9 @@ fn of_a_launch(subject: &mut Subject, v: Verdict, other: Option<&Violation>, opt
                 return one;
             }
         }
-        if let Some(mut one) = in_some_launch(subject, (x, other), options) {
+        let compiled = subject.imported.as_mut().and_then(|i| i.compiled.take());
+        let of_text = compiled.and_then(|compiled| of_its_text(subject, &compiled, (&v, other), options));
+        if let Some(mut one) = of_text {
             one.steps += v.steps;
             return one;
         }
@@ -91,24 +87,65 @@ fn of_a_launch(subject: &mut Subject, v: Verdict, other: Option<&Violation>, opt
     v
 }
 
-/// Missing fences: no number of a launch makes up for one.
+/// Missing fences: no number of a launch and no word of global memory makes up for one.
 const FENCES: [Code; 2] = [Code::InitFence, Code::ProxyRead];
+
+/// What makes a load that nothing waits for a fault of launches.
+const NEVER_WAITED: &str = "a launch makes the load and the store: no way through the text from one to the other waits";
+
+/// Whether no number of a launch makes up for a fault: a missing fence, a scope that is too narrow, or a load of tensor
+/// memory that no way through the text waits for.
+fn is_of_text(entry: &Entry, f: &Fault) -> bool {
+    let never_waited = || f.other.is_some_and(|load| never_waited_for(entry, load, f.line));
+    FENCES.contains(&f.code) || f.code == Code::Scope || f.code == Code::WarTensor && never_waited()
+}
+
+/// The verdict on a kernel by its text: in chosen launches, or where none can be chosen.
+fn of_its_text(
+    subject: &mut Subject,
+    compiled: &CompiledText,
+    (v, other): (&Verdict, Option<&Violation>),
+    options: Options,
+) -> Option<Verdict> {
+    let module = ptx::read(&compiled.text).ok()?;
+    let entry = module.entries.iter().find(|e| e.name == compiled.entry)?;
+    let launches = lift::in_launches(&module, entry, &compiled.file, &compiled.text, &compiled.launch);
+    if !launches.is_empty() {
+        return in_some_launch(subject, (launches, entry), (v.violation.as_ref()?, other), options);
+    }
+    let mut v = with_iterations(subject, v.clone(), options);
+    let x = v.violation.as_mut()?;
+    let program = subject.symbolic();
+    let sites = &x.sites;
+    let line = |site: u32| sites.get(site as usize).map_or(0, |s| s.line);
+    x.findings.retain(|f| {
+        let other = f.other.as_ref().map(|(site, _)| line(*site));
+        // A warp waits for its own loads.
+        let own = other.zip(warp_of(&f.agent)).is_some_and(|(load, warp)| executes(program, warp, load));
+        own && f.code == Code::WarTensor && is_of_text(entry, &Fault { code: f.code, line: line(f.site), other })
+    });
+    x.hang.clear();
+    let at = x.findings.first().map(|f| line(f.site))?;
+    if let Some(imported) = &mut subject.imported {
+        imported.assumptions.push((NEVER_WAITED.to_string(), at));
+    }
+    Some(v)
+}
 
 /// The fault of a compiled kernel in a launch. The launches are chosen, and the host may never make one of them: words of
 /// memory may have to fit together. So a fault counts if each chosen launch with its code has it, and two have it, where
 /// there are two. A launch that hangs, or that leaves a barrier with some of its threads, is none: numbers that do not fit
-/// together make one. Behind such a fault, a missing fence counts.
+/// together make one. Behind such a fault, one of the text counts.
 fn in_some_launch(
     subject: &mut Subject,
+    (launches, entry): (Vec<OneLaunch>, &Entry),
     (fault, other): (&Violation, Option<&Violation>),
     options: Options,
 ) -> Option<Verdict> {
-    let compiled = subject.imported.as_mut()?.compiled.take()?;
     let mut counts = faults(fault);
     let hung = counts.is_empty();
     counts.extend(other.map(faults).unwrap_or_default());
     let given = counts.clone();
-    let launches = compiled.in_launches();
     let few = launches.len().min(2);
     let least = |f: &(Code, u32)| if given.contains(f) { few } else { 2 };
     let (mut shown, mut steps) = (Vec::new(), 0);
@@ -123,7 +160,9 @@ fn in_some_launch(
         let Some(found) = found else { continue };
         if hung {
             let new = |f: &&(Code, u32)| shown.iter().all(|(_, _, p, _)| !has_line(p, f.1));
-            counts.extend(found.iter().filter(|f| FENCES.contains(&f.0)).filter(new));
+            let of_text = one.violation.iter().flat_map(blocks::faults).filter(|f| is_of_text(entry, f));
+            let of_text: BTreeSet<(Code, u32)> = of_text.map(|f| (f.code, f.line)).collect();
+            counts.extend(of_text.iter().filter(new));
         }
         counts.retain(|f| found.contains(f) || !has_line(&program, f.1));
         shown.push((found, one, program, values));
@@ -147,6 +186,26 @@ fn faults(x: &Violation) -> BTreeSet<(Code, u32)> {
 /// Whether all agents of a run leave all barriers.
 fn is_whole(x: &Violation) -> bool {
     x.hang.is_empty() && x.findings.iter().all(|f| f.code != Code::Divergent)
+}
+
+/// The warp of an agent: 4 of `math w4 (elected lane) of CTA 0`.
+fn warp_of(agent: &str) -> Option<u32> {
+    agent.split(' ').find_map(|word| word.strip_prefix('w')?.parse().ok())
+}
+
+/// Whether a warp has an operation at a line.
+fn executes(program: &Program, warp: u32, line: u32) -> bool {
+    let mut pc = 0;
+    while let Some(i) = program.code.get(pc) {
+        let here = pc;
+        pc += 1;
+        match i {
+            Instr::Only(Executors::Warps(who), to) if who >> warp & 1 == 0 && *to as usize > here => pc = *to as usize,
+            Instr::Op { .. } if program.site(here as u32).line == line => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether a program has code of a line.

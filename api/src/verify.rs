@@ -393,7 +393,7 @@ const FEW_ITERATIONS: i64 = 6;
 
 /// Replaces a fault of a compiled kernel whose main loop has no iteration by one with some, if there is one. A size of zero
 /// is rarely launched: the grid has no CTAs then.
-fn with_iterations(subject: &mut Subject, v: Verdict, options: Options) -> Verdict {
+pub(crate) fn with_iterations(subject: &mut Subject, v: Verdict, options: Options) -> Verdict {
     let none = v.violation.as_ref().filter(|x| subject.imported.is_some() && x.trips == Some(0));
     let (Some(x), Some(trips)) = (none, trips(subject)) else { return v };
     for n in 1..=FEW_ITERATIONS {

@@ -29,6 +29,7 @@ mod hardware;
 mod imported;
 mod imported_launches;
 mod imported_steps;
+mod imported_text;
 mod integration;
 mod kernels;
 mod launched;

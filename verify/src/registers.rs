@@ -133,6 +133,9 @@ fn items(prog: &Program, warp: u32) -> Result<Vec<Item>, usize> {
     let mut irregular: BTreeSet<Option<u16>> = BTreeSet::new();
     // Where the innermost condition and the farthest jump end.
     let (mut pc, mut sure) = (0, 0);
+    // Ahead of all operations, all warps end or none does.
+    let start =
+        prog.code.iter().position(|i| !matches!(i, Instr::Unless(..) | Instr::Jump(_) | Instr::End)).unwrap_or(0);
     while let Some(i) = prog.code.get(pc) {
         let here = pc;
         pc += 1;
@@ -141,6 +144,7 @@ fn items(prog: &Program, warp: u32) -> Result<Vec<Item>, usize> {
             Instr::Only(Executors::Warps(who), to) if who >> warp & 1 == 0 && *to as usize > here => pc = *to as usize,
             Instr::Only(Executors::Warps(_), _) => {}
             Instr::Only(_, to) | Instr::Unless(_, to) | Instr::Jump(to) => sure = sure.max(*to as usize),
+            Instr::End if here < start => {}
             Instr::End if !may_miss => break,
             Instr::End => sure = prog.code.len(),
             Instr::Op { op: Op::Regs { count, inc }, .. } => {

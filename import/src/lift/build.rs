@@ -13,7 +13,7 @@ use super::facts::global_words::waited_for;
 use super::facts::map_fences;
 use super::facts::pointers::Pointers;
 use super::iterations::counters::count_waits;
-use super::iterations::{behind, by_iteration, data, finer, nests, paced, positive, skipped, thresholds, uniform};
+use super::iterations::{behind, by_iteration, finer, nests, orders, paced, positive, skipped, thresholds, uniform};
 use super::launch::cases::{MOST, Outcome, Wanted};
 use super::launch::exprs::Names;
 use super::launch::symbols::trip_symbols;
@@ -152,14 +152,14 @@ pub(super) fn program_of(
         _ => (tree, None),
     };
     let assumed = s.assumed.clone();
-    let (tree, cut, uniform) = match data::cut(&mut s, tree.clone(), everyone) {
+    let (tree, cut, uniform) = match orders::cut(&mut s, tree.clone(), everyone) {
         Ok((tree, cut)) => (tree, cut, None),
         Err(e) if launch.timed || outcomes.is_some() => return Err(e),
         Err(e) => {
             s.assumed = assumed;
             let tree = uniform::uniform(&mut s, tree, e.line);
             let line = e.line;
-            let (tree, cut) = data::cut(&mut s, tree, everyone).map_err(|_| e)?;
+            let (tree, cut) = orders::cut(&mut s, tree, everyone).map_err(|_| e)?;
             (tree, cut, Some(line))
         }
     };
@@ -169,11 +169,11 @@ pub(super) fn program_of(
     let tree = if launch.timed { tree } else { finer::quotients_of_one(&mut s, tree, &mut stands_for) };
     let tree = match way.compared {
         Compared::WithTripCounts | Compared::InEach | Compared::InEachWithSteps => tree,
-        Compared::UpToSome => thresholds::split(&mut s, &mut names, &tree, &mut stands_for).ok_or_else(|| {
-            at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration")
-        })?,
+        how => thresholds::split(&mut s, &mut names, &tree, (&mut stands_for, how == Compared::UpToKnown)).ok_or_else(
+            || at_inst(&s, 0, "no loop is split".to_string(), "a comparison that holds up to some iteration"),
+        )?,
     };
-    let tree = if launch.timed { tree } else { asserted::checked(&mut s, tree, everyone) };
+    let tree = if launch.timed { tree } else { asserted::checked(&mut s, tree, (everyone, &mut stands_for)) };
     let tree = if launch.timed { tree } else { cases::guarded(&mut s, tree, everyone) };
     let tree = if launch.timed { tree } else { behind::counted(&mut s, tree) };
     let tree = if launch.timed { tree } else { paced::counted(&mut s, tree, &mut stands_for) };
@@ -279,7 +279,7 @@ pub(super) fn program_of(
     let capped = if launch.timed { Vec::new() } else { capped::capped(&program, &free) };
     s.assume_of_numbers();
     let meaning = symbols::meanings(&mut s.arena, &names, &stands_for);
-    let relation = related::related(&mut s, &names, &stands_for);
+    let relation = related::related(&mut s, (&names, &program), &stands_for);
     let no_launch = relation.as_ref().is_some_and(|r| r.no_launch);
     let mut related = relation.map(|r| r.why);
     let line_of = |at: usize| s.entry.code[at.min(s.entry.code.len() - 1)].line;
@@ -357,7 +357,7 @@ pub(super) fn program_of(
         without: None,
         numbered: None,
         stepped: None,
-        differs: uniform.is_some() || way.compared == Compared::UpToSome,
+        differs: uniform.is_some() || matches!(way.compared, Compared::UpToSome | Compared::UpToKnown),
         unknown_at: s.unknown_at.filter(|_| s.ordered_at.is_none()),
     })
 }

@@ -78,15 +78,19 @@ fn lift_with(
     let otherwise = |way: Way| {
         let skips = Way { skips: true, ..way };
         let split = |way: Way| Way { compared: Compared::UpToSome, ..way };
-        [split(way), skips, split(skips)].into_iter().find_map(|way| again(way).ok())
+        let known = Way { compared: Compared::UpToKnown, ..way };
+        [known, split(way), skips, split(skips)].into_iter().find_map(|way| again(way).ok())
     };
     let second = match first {
         Err(e) if !launch.timed && no_count(&e) => otherwise(Way::default()).ok_or(e),
         result => result,
     };
     let numbered = || -> Result<Lifted, (Error, Option<Wanted>)> {
-        let mut done = again(Way { compared: Compared::InEach, ..Way::default() })?;
-        let with_steps = again(Way { compared: Compared::InEachWithSteps, ..Way::default() });
+        let done = again(Way { compared: Compared::InEach, ..Way::default() });
+        let accesses = if done.is_ok() { Accesses::Conditional } else { Accesses::Done };
+        let mut done =
+            done.or_else(|e| again(Way { compared: Compared::InEach, accesses, ..Way::default() }).map_err(|_| e))?;
+        let with_steps = again(Way { compared: Compared::InEachWithSteps, accesses, ..Way::default() });
         done.stepped = with_steps.ok().map(Box::new);
         Ok(done)
     };
@@ -108,8 +112,14 @@ fn lift_with(
         result => result,
     }?;
     if !launch.timed && done.differs {
-        done.numbered = numbered().ok().map(Box::new);
-        done.stepped = done.numbered.as_mut().and_then(|n| n.stepped.take());
+        let mut each = numbered().ok().map(Box::new);
+        let with_steps = each.as_mut().and_then(|n| n.stepped.take());
+        // Where data are taken to be the same in each iteration, accesses that they decide may happen always.
+        let always = || again(Way { accesses: Accesses::Done, ..Way::default() }).ok().filter(|l| l.partial.is_none());
+        (done.numbered, done.stepped) = match done.partial.is_some().then(always).flatten() {
+            Some(always) => (Some(Box::new(always)), with_steps.or(each)),
+            None => (each, with_steps),
+        };
     }
     Ok(done)
 }
@@ -122,6 +132,8 @@ pub(super) enum Compared {
     WithTripCounts,
     /// Each holds up to some iteration, and splits the loop.
     UpToSome,
+    /// The same, with constants for trip counts that are known.
+    UpToKnown,
     /// Each has any outcome in each iteration.
     InEach,
     /// The same, and loops whose length differs by iteration have at least one step.

@@ -195,8 +195,8 @@ pub struct Arena {
     ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
     /// The same for terms with variables and counters, under their bounds.
     passing_ranges: std::cell::RefCell<FxHashMap<Term, (i64, i64)>>,
-    /// The largest value of a term that is an unsigned number shifted to the right: its high bits are zero.
-    shifted: FxHashMap<Term, i64>,
+    /// The largest value of a term that is a number shifted to the right, and whether the number has no sign.
+    shifted: FxHashMap<Term, (i64, bool)>,
     /// Values of terms that were enumerated; none where there are too many.
     noted: FxHashMap<Term, Option<Rc<[i64]>>>,
     /// Whether an unsigned division of a number without bounds was taken to be one of a number that is not negative.

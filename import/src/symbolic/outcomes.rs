@@ -51,6 +51,17 @@ impl Arena {
             }
     }
 
+    /// Whether a term reads the number of an iteration that a counter says.
+    pub fn is_numbered_by(&self, t: Term, counter: Atom) -> bool {
+        match (self.as_number(t), self.node(t)) {
+            (Some((_, iteration)), _) => self.mentions(iteration, |x| x == counter),
+            (None, Node::Const(_) | Node::Atom(_)) => false,
+            (None, Node::Sum(_, parts)) => parts.iter().any(|(x, _)| self.is_numbered_by(*x, counter)),
+            (None, Node::Op(_, args)) => args.iter().any(|x| self.is_numbered_by(*x, counter)),
+            (None, Node::Table(i, ..)) => self.is_numbered_by(*i, counter),
+        }
+    }
+
     /// The part of the number of an iteration that a term is, and the iteration.
     pub fn as_number(&self, t: Term) -> Option<(Numbered, Term)> {
         let Node::Op(Op::Load, args) = self.node(t) else { return None };

@@ -50,19 +50,25 @@ impl Arena {
         self.natural_params.insert((parameter, offset));
     }
 
-    /// Says that a term is an unsigned number of so many bits, shifted to the right by `s`.
-    pub fn bound_shifted(&mut self, t: Term, bits: u32, s: u32) {
+    /// Says that a term is a number of so many bits, shifted to the right by `s`.
+    pub fn bound_shifted(&mut self, t: Term, (bits, signed): (u32, bool), s: u32) {
+        let bits = if signed { bits - 1 } else { bits };
         if bits <= 32 && self.constant(t).is_none() {
-            let most = (1i64 << (bits - s)) - 1;
-            let known = self.shifted.entry(t).or_insert(most);
-            *known = most.min(*known);
+            let most = (1i64 << bits.saturating_sub(s)) - 1;
+            let known = self.shifted.entry(t).or_insert((most, !signed));
+            *known = (most.min(known.0), known.1 || !signed);
         }
     }
 
     /// The largest value of an unsigned number that was shifted to the right, as far as the shift says it. The number is
     /// not negative in any launch where arithmetic does not overflow.
     pub(super) fn shifted(&self, t: Term) -> Option<i64> {
-        self.shifted.get(&t).copied()
+        self.shifted.get(&t).filter(|(_, unsigned)| *unsigned).map(|(most, _)| *most)
+    }
+
+    /// The largest value of a signed number that was shifted to the right.
+    pub fn most_shifted(&self, t: Term) -> Option<i64> {
+        self.shifted.get(&t).filter(|(_, unsigned)| !unsigned).map(|(most, _)| *most)
     }
 
     /// Whether the value of a function is not negative.

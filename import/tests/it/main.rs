@@ -61,6 +61,8 @@ mod turns;
 mod two_counts;
 mod two_ends;
 mod two_exits;
+mod two_roles;
+mod unwaited;
 mod unwritten;
 mod values;
 mod variants;

@@ -447,7 +447,7 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
     /// number is the trip count of a loop that does nothing.
     fn is_numbered(&self, h: u32, body: &[Merged]) -> bool {
         let mut reads = false;
-        let of_tile = |t: Term| self.s.arena.is_numbered(t) && self.s.arena.mentions(t, |x| x == Atom::Counter(h));
+        let of_tile = |t: Term| self.s.arena.is_numbered_by(t, Atom::Counter(h));
         if self.names.outcomes.is_some_and(|n| n > 0) {
             each_term(body, &mut |t| reads |= of_tile(t));
         }

@@ -91,7 +91,7 @@ pub(crate) fn count_varies(a: &Arena, t: Term) -> bool {
 }
 
 /// Whether a term depends on a word of memory that differs by iteration.
-fn is_data(s: &Shared<'_>, t: Term, vars: &BTreeSet<u32>) -> bool {
+pub(crate) fn is_data(s: &Shared<'_>, t: Term, vars: &BTreeSet<u32>) -> bool {
     if s.arena.mentions(t, |a| matches!(a, Atom::Var(v) if vars.contains(&v))) {
         return true;
     }
@@ -122,7 +122,7 @@ pub(crate) fn each_set(list: &[Merged], f: &mut dyn FnMut(u32, Term)) {
 }
 
 /// Variables that depend on words that differ by iteration.
-fn data_vars(s: &Shared<'_>, tree: &[Merged]) -> BTreeSet<u32> {
+pub(crate) fn data_vars(s: &Shared<'_>, tree: &[Merged]) -> BTreeSet<u32> {
     let mut vars = BTreeSet::new();
     loop {
         let before = vars.len();

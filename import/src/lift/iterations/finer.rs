@@ -42,7 +42,9 @@ pub(crate) fn quotients_of_one(
         let several = least < by && by / least <= LARGEST as i64 && found.iter().all(|(_, d)| d % least == 0);
         // A loop behind the one over quotients goes over what is left.
         let is_left = |x: &Term| matches!(s.arena.node(*x), Node::Op(Op::Rem, of) if of[0] == finest);
-        let read = |s: &Shared<'_>| bases.iter().any(is_left) || is_compared(&s.arena, &tree, finest);
+        // Loops over what is left become one with the loop over the quotient (`steps.rs`).
+        let loops_left = bases.iter().any(|x| matches!(s.arena.node(*x), Node::Op(Op::Rem, _)));
+        let read = |s: &Shared<'_>| bases.iter().any(is_left) || is_compared(&s.arena, &tree, finest, !loops_left);
         if !several || with.contains_key(&t) || !read(s) {
             continue;
         }
@@ -61,24 +63,26 @@ pub(crate) fn quotients_of_one(
     tree.iter().map(|n| replaced(s, n, &mut f)).collect()
 }
 
-/// Whether a condition compares a quotient with the number of an iteration.
-fn is_compared(a: &Arena, tree: &[Merged], quotient: Term) -> bool {
+/// Whether a condition compares a quotient with the number of an iteration, or what is `left` of the quotient with a number.
+fn is_compared(a: &Arena, tree: &[Merged], quotient: Term, left: bool) -> bool {
     let mut found = false;
     each_node(tree, &mut |n| {
         if let MergedKind::If(c, ..) = n.kind {
-            found |= compares(a, c, quotient);
+            found |= compares(a, c, quotient, left);
         }
     });
     found
 }
 
-fn compares(a: &Arena, t: Term, quotient: Term) -> bool {
+fn compares(a: &Arena, t: Term, quotient: Term, left: bool) -> bool {
     match a.node(t) {
-        Node::Op(Op::Not | Op::Both | Op::Either, args) => args.iter().any(|x| compares(a, *x, quotient)),
+        Node::Op(Op::Not | Op::Both | Op::Either, args) => args.iter().any(|x| compares(a, *x, quotient, left)),
         Node::Op(Op::Ge | Op::Eq, args) => {
             let counts = |x: Term| matches!(a.node(x), Node::Atom(Atom::Counter(h)) if *h != NO_LOOP);
             let (_, parts) = a.parts(args[0]);
+            let is_left = |x: Term| matches!(a.node(x), Node::Op(Op::Rem, of) if of[0] == quotient);
             parts.iter().any(|p| counts(p.0)) && parts.iter().any(|p| p.0 == quotient)
+                || left && parts.iter().any(|p| is_left(p.0))
         }
         _ => false,
     }

@@ -161,13 +161,13 @@ impl Quotient {
 }
 
 /// The conditions `t >= 1` and `t <= 0`.
-fn asked(a: &mut Arena, t: Term) -> [Term; 2] {
+pub(crate) fn asked(a: &mut Arena, t: Term) -> [Term; 2] {
     let (less, negative) = (a.plus(t, -1), a.scale(t, -1));
     [a.ge(less), a.ge(negative)]
 }
 
 /// The terms that are at least 1 if and only if a term is.
-fn alike(a: &mut Arena, t: Term) -> Vec<Term> {
+pub(crate) fn alike(a: &mut Arena, t: Term) -> Vec<Term> {
     let mut list: Vec<Term> = Vec::new();
     let mut open = vec![t];
     while let Some(t) = open.pop() {

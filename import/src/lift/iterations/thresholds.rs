@@ -71,12 +71,13 @@ struct Counts {
     second: Term,
 }
 
-/// Splits loops; `None` where there is none to split. `stands_for` receives the meaning of the new symbols.
+/// Splits loops; `None` where there is none to split. `stands_for` receives the meaning of the new symbols. If `known`,
+/// all loops behind the first ones must have a constant number of iterations, and no loop gets a symbol.
 pub(crate) fn split(
     s: &mut Shared<'_>,
     names: &mut Names,
     tree: &[Merged],
-    stands_for: &mut FxHashMap<Term, Term>,
+    (stands_for, known): (&mut FxHashMap<Term, Term>, bool),
 ) -> Option<Vec<Merged>> {
     let mut tree = named(s, tree.to_vec(), (FIRST, &mut *stands_for));
     let mut done = 0;
@@ -86,7 +87,12 @@ pub(crate) fn split(
         if done == MOST {
             return None;
         }
-        tree = apply(s, names, tree, &found, stands_for);
+        tree = if known {
+            let counts = known_rest(s, &found)?;
+            halves(s, tree, &found, counts)
+        } else {
+            apply(s, names, tree, &found, stands_for)
+        };
         done += 1;
     }
     (done > 0).then_some(tree)
@@ -294,6 +300,26 @@ fn apply(
     tree.iter().map(|n| replaced(s, n, &mut f)).collect()
 }
 
+/// The trip counts of both loops, where the first one is a quotient and the second one a constant:
+/// `n >= 32 * i + 33` holds in all iterations but the last one of `(n + 31) / 32`.
+fn known_rest(s: &mut Shared<'_>, split: &Split) -> Option<Counts> {
+    let a = &mut s.arena;
+    let own = a.atom(Atom::Counter(NO_LOOP));
+    let (k, parts) = a.parts(split.falls);
+    let by = parts.iter().find(|(t, by)| *t == own && *by < 0)?.1;
+    if split.exact.is_some() || !is_strict(a, split.falls) {
+        return None;
+    }
+    let (zero, step) = (a.int(0), a.int(-by));
+    let next = a.sum(k - by, parts.iter().filter(|(t, _)| *t != own).copied().collect());
+    let iterations = a.div(next, step);
+    let iterations = a.op(Op::Max, &[iterations, zero]);
+    let all = a.op(Op::Max, &[split.count, zero]);
+    let first = a.op(Op::Min, &[all, iterations]);
+    let second = a.sub(all, first);
+    a.constant(second).map(|_| Counts { first, between: None, second })
+}
+
 fn halves(s: &mut Shared<'_>, list: Vec<Merged>, split: &Split, counts: Counts) -> Vec<Merged> {
     let mut out = Vec::with_capacity(list.len());
     for n in list {
@@ -346,7 +372,7 @@ fn part_of(s: &mut Shared<'_>, body: &[Merged], split: &Split, h: u32, side: Ter
 }
 
 /// Nodes without the sides of conditions that are decided.
-fn pruned(s: &Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
+pub(crate) fn pruned(s: &Shared<'_>, list: Vec<Merged>) -> Vec<Merged> {
     let mut out = Vec::with_capacity(list.len());
     for n in list {
         match n.kind {

@@ -11,11 +11,15 @@
 //!                            if tiles > 0: ..
 //! ```
 
+use rustc_hash::FxHashMap;
+
 use crate::lift::facts::idle::exits;
 use crate::lift::merge::{Merged, MergedKind, Set};
 use crate::lift::walk::Walk;
 use crate::lift::walk::shared::Shared;
 use crate::symbolic::{Atom, NO_LOOP, Term};
+
+use super::rounded_up;
 
 /// The assumption about traps.
 const TRAPS: &str = "traps and failed assertions are not reached";
@@ -32,6 +36,10 @@ pub(crate) struct Behind {
 }
 
 impl Behind {
+    pub(crate) fn of(at: usize, path: Vec<Term>, holds: Term) -> Behind {
+        Behind { at, path, holds }
+    }
+
     /// The conditions around the assertion, and what it asserts.
     pub(crate) fn condition(&self) -> (&[Term], Term) {
         (&self.path, self.holds)
@@ -86,7 +94,12 @@ impl Walk<'_, '_> {
 }
 
 /// The nodes behind those that end all warps where an assertion would fail.
-pub(crate) fn checked(s: &mut Shared<'_>, tree: Vec<Merged>, warps: Set) -> Vec<Merged> {
+pub(crate) fn checked(
+    s: &mut Shared<'_>,
+    tree: Vec<Merged>,
+    (warps, stands_for): (Set, &mut FxHashMap<Term, Term>),
+) -> Vec<Merged> {
+    let tree = rounded_up::from_one(s, tree, stands_for);
     let mut list = Vec::new();
     for Behind { at, path, holds } in std::mem::take(&mut s.cases.behind) {
         let node = |kind| Merged { at, part: 0, warps, kind };

@@ -5,7 +5,8 @@
 //! | `mod` | the arguments, arrays and tensor maps that a launch gives |
 //! | `symbols`, `exprs` | the symbols that bounds of loops are computed from, as expressions of the program |
 //! | `cases`, `argument_cases`, `clusters` | conditions, arguments and cluster sizes for which the kernel is lifted apart |
-//! | `asserted`, `capped`, `alone` | assertions over arguments; symbols with few values; kernels whose threads do not meet |
+//! | `asserted`, `rounded_up` | assertions over arguments; trip counts of CTAs that have a part of a size |
+//! | `capped`, `alone` | symbols with few values; kernels whose threads do not meet |
 //! | `related`, `possible`, `possible_launch` | symbols that depend on each other, and values that occur together |
 //! | `one_launch`, `launch_values`, `tickets` | the kernel in a chosen launch, to find out whether a fault is one of a launch |
 
@@ -21,6 +22,7 @@ pub(crate) mod one_launch;
 pub(crate) mod possible;
 pub(crate) mod possible_launch;
 pub(crate) mod related;
+pub(crate) mod rounded_up;
 pub(crate) mod symbols;
 pub(crate) mod tickets;
 

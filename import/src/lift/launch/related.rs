@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
+use warpline_sim::ir::{Expr, ParamId, Program, each};
 
 use crate::lift::iterations::{residues, thresholds};
 use crate::lift::walk::shared::Shared;
@@ -38,13 +39,22 @@ pub(crate) struct Relation {
     pub no_launch: bool,
 }
 
-/// The first relation between two symbols, if there is one.
-pub(crate) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<Term, Term>) -> Option<Relation> {
+/// The first relation between two symbols that the program reads, if there is one.
+pub(crate) fn related(
+    s: &mut Shared<'_>,
+    (names, program): (&Names, &Program),
+    stands_for: &FxHashMap<Term, Term>,
+) -> Option<Relation> {
+    if let Some(why) = s.approximates.take() {
+        return Some(Relation { why, no_launch: true });
+    }
     let words: BTreeSet<i64> = s.words.iter().filter_map(|(w, id)| w.address.map(|_| WORDS + *id)).collect();
     let known = Known { stands_for, words: &words, searched: &s.searched };
     let a = &mut s.arena;
-    let read: Vec<Read> = names
-        .order
+    let used = symbols_of(program);
+    let order: Vec<&(Term, String)> =
+        names.order.iter().enumerate().filter(|(i, _)| used.contains(&(*i as ParamId))).map(|(_, of)| of).collect();
+    let read: Vec<Read> = order
         .iter()
         .map(|(t, _)| {
             let mut read = Read::default();
@@ -53,28 +63,28 @@ pub(crate) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<
         })
         .collect();
     // Two reads may find one word, and how many tiles one role is told another role knows.
-    let is_trips = |i: usize| names.trips.contains(&names.order[i].0);
+    let is_trips = |i: usize| names.trips.contains(&order[i].0);
     let told = |i: usize, j: usize| {
         let (x, y) = (&read[i].stored, &read[j].stored);
         !x.is_empty() && if y.is_empty() { is_trips(i) && is_trips(j) } else { x != y }
     };
     if let Some(i) = (0..read.len()).find(|i| (0..read.len()).any(|j| told(*i, j))) {
-        let name = &names.order[i].1;
+        let name = &order[i].1;
         let why = format!("`{name}` comes from shared memory, where the kernel may have stored it");
         return Some(Relation { why, no_launch: true });
     }
     if let Some(i) = read.iter().position(|r| r.searched) {
-        let name = &names.order[i].1;
+        let name = &order[i].1;
         let why = format!("`{name}` depends on what a search finds");
         return Some(Relation { why, no_launch: true });
     }
     if let Some(i) = read.iter().position(|r| r.divides).filter(|_| read.len() > 1) {
-        let name = &names.order[i].1;
+        let name = &order[i].1;
         let why = format!("the host computes the numbers by which `{name}` divides");
         return Some(Relation { why, no_launch: true });
     }
-    for (i, (x, one)) in names.order.iter().enumerate() {
-        for (j, (y, other)) in names.order.iter().enumerate().skip(i + 1) {
+    for (i, (x, one)) in order.iter().enumerate() {
+        for (j, (y, other)) in order.iter().enumerate().skip(i + 1) {
             // The quotient and the remainder of a size are any.
             let parts = residues::FIRST..thresholds::FIRST;
             let split = |t: Term| matches!(a.node(t), Node::Atom(Atom::Symbol(n)) if parts.contains(n));
@@ -86,6 +96,22 @@ pub(crate) fn related(s: &mut Shared<'_>, names: &Names, stands_for: &FxHashMap<
         }
     }
     None
+}
+
+/// The symbols that a program reads.
+fn symbols_of(program: &Program) -> BTreeSet<ParamId> {
+    let mut used = BTreeSet::new();
+    let mut note = |e: &Expr| {
+        e.visit(&mut |x| {
+            if let Expr::Param(p) = x {
+                used.insert(*p);
+            }
+        });
+    };
+    program.code.iter().for_each(|i| each(program, i, &mut |_, e| note(e)));
+    program.loops.iter().filter_map(|l| l.bound.as_ref()).for_each(&mut note);
+    program.tapes.iter().for_each(|t| note(&t.run));
+    used
 }
 
 /// Whether no value decides both.

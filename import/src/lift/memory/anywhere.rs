@@ -136,15 +136,20 @@ impl Shared<'_> {
             end = array.as_ref().map_or(end, |(_, base, bytes)| base + bytes);
         }
         let step = step.max(1);
+        let index = k > 0 && parts.iter().all(|(_, c)| *c > 0);
         if low < 0 {
-            low = k.rem_euclid(step);
+            low = if index { k } else { k.rem_euclid(step) };
         }
+        let natural = low == k && index && bounds.0 < k && least < k;
         if high > end - i64::from(bytes) {
             high = end - i64::from(bytes);
             high -= (high - low).rem_euclid(step);
         }
         if high < low {
             return Some(Vec::new());
+        }
+        if natural {
+            self.assume(line, "an index that data choose is not negative");
         }
         if let Some((name, ..)) = array {
             self.assume(line, format!("indices that a loop counts stay inside of the array `{name}`"));

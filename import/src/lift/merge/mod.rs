@@ -3,15 +3,18 @@
 //! | file | what it does |
 //! |---|---|
 //! | `mod` | the merged tree, and the merge of warps and CTAs |
+//! | `choices` | choices that a branch around them decides |
 //! | `effects_of` | applies a function to each term of an effect |
 //! | `ends` | longest common subsequences of two lists |
 //! | `sides`, `outcomes` | branches whose sides do the same; a tree under the outcomes of some conditions |
 //! | `one_form`, `nested` | one form for each condition; branches directly inside of a branch |
-//! | `repeated`, `unread` | leaves out repeated accesses, and variables that nothing reads |
+//! | `repeated`, `unread`, `folded` | leaves out repeated accesses, and variables that nothing reads or that have one value |
 //! | `roles` | names of warps that take different parts |
 
+pub(crate) mod choices;
 pub(crate) mod effects_of;
 mod ends;
+pub(crate) mod folded;
 pub(crate) mod nested;
 pub(crate) mod one_form;
 pub(crate) mod outcomes;
@@ -82,6 +85,7 @@ pub(crate) fn of_all(s: &mut Shared<'_>, lists: Vec<Vec<Node>>, timed: bool) -> 
     if timed {
         return tree;
     }
+    let tree = choices::decided(s, tree);
     let tree = sides::without_equal(s, tree);
     unread::without_unread(s, tree)
 }

@@ -92,10 +92,17 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// The largest value of a quotient or maximum of signed arguments of 32 bits.
+    /// The largest value of a number that a shift, or a type of 32 bits, bounds.
     fn most(&self, t: Term) -> Option<i64> {
+        if let Some(most) = self.s.arena.most_shifted(t) {
+            return Some(most);
+        }
         match self.s.arena.node(t) {
             Node::Const(v) => Some(*v),
+            Node::Sum(k, parts) => match **parts {
+                [(x, c)] if c > 1 && *k == 0 => self.most(x)?.checked_mul(c),
+                _ => None,
+            },
             Node::Atom(Atom::Param(p, o)) => (self.s.cases.bytes.get(&(*p, *o)) == Some(&4)).then_some(i32::MAX.into()),
             Node::Op(Op::Div | Op::DivZero, args) => {
                 let by = self.s.arena.constant(args[1]).filter(|by| *by > 0)?;

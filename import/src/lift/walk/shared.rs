@@ -57,6 +57,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) unknown_at: Option<u32>,
     /// Why a proof of the program is none of the kernel.
     pub(crate) unproved: Option<String>,
+    /// Why a fault of the program may be none of the kernel.
+    pub(crate) approximates: Option<String>,
     /// Whether accesses are those of the launch of [`crate::lift::launch::possible::at_size`].
     pub(crate) of_one_launch: bool,
     /// Whether the result of each atomic access may order threads, by instruction.
@@ -192,6 +194,7 @@ impl<'a> Shared<'a> {
             defaults: if counts_capped { defaults::defaults(entry, flow) } else { BTreeMap::new() },
             second_try,
             unproved: None,
+            approximates: None,
             unknown_at: None,
             orders: BTreeMap::new(),
             ordered_at: None,

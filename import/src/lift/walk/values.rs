@@ -365,9 +365,7 @@ fn right(a: &mut Arena, v: Term, s: u32, (bits, signed): (u32, bool)) -> Option<
         return Some(a.op(Op::IfNegative, &[v, one]));
     }
     let t = a.shift_right(v, s);
-    if !signed {
-        a.bound_shifted(t, bits, s);
-    }
+    a.bound_shifted(t, (bits, signed), s);
     Some(t)
 }
 

@@ -48,7 +48,7 @@ const TURNS: i64 = 2;
 const ROUNDS: usize = 3;
 
 /// Steps of agents, estimated, after which no more states are looked at.
-const WORK: u64 = 12_000_000;
+const WORK: u64 = 16_000_000;
 /// Compared runs for each run of the cell, in steps: of a job of each length, and of a shift.
 const OF_JOBS: u64 = 4;
 const OF_SHIFT: u64 = 2;
