@@ -2,7 +2,9 @@
 //!
 //! Symbols of a compiled kernel may be computed from the same arguments. A fault that is found with some values of them,
 //! and without an iteration of the main loop, may be one of no launch. Then the kernel is decided once more with at least
-//! one iteration. A proof of it lists the bound among its assumptions.
+//! one iteration, and a launch may show a fault of that. A proof counts where the fault without an iteration is a hang:
+//! roles that disagree about a number of iterations are most often the sign of values that do not fit together. It lists
+//! the bound among its assumptions.
 
 use warpline_sim::ir::{Binary, Expr, Program};
 use warpline_verify::Verdict;
@@ -14,14 +16,17 @@ use crate::verify::trips;
 pub(crate) struct LeastStep {
     symbol: String,
     value: i64,
+    /// Whether the kernel hangs without an iteration.
+    pub(crate) hangs: bool,
 }
 
 impl LeastStep {
     /// The bound, where a verdict has a fault without an iteration. The subject has the program of the verdict.
     pub(crate) fn of(subject: &Subject, v: &Verdict) -> Option<LeastStep> {
-        v.violation.as_ref().filter(|x| x.trips == Some(0))?;
+        let x = v.violation.as_ref().filter(|x| x.trips == Some(0))?;
         let family = trips(subject)?.family();
-        Some(LeastStep { value: family.zero + family.step, symbol: family.symbol })
+        let hangs = x.findings.is_empty();
+        Some(LeastStep { value: family.zero + family.step, symbol: family.symbol, hangs })
     }
 
     /// A program that requires such a value. One without the symbol stays as it is.
@@ -35,7 +40,7 @@ impl LeastStep {
 
     /// The assumption of a proof, in words.
     pub(crate) fn assumption(&self) -> String {
-        let LeastStep { symbol, value } = self;
-        format!("`{symbol}` is at least {value}: below, a fault was found that no launch may have")
+        let LeastStep { symbol, value, .. } = self;
+        format!("`{symbol}` is at least {value}: below, a hang was found that no launch may have")
     }
 }

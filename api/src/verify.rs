@@ -339,13 +339,14 @@ pub(crate) fn verdict(subject: &mut Subject, options: &ProofOptions) -> Verdict 
     let given = is_related.then(|| subject.clone());
     let verdict = decide(subject, options.verifier(), None);
     let least = is_related.then(|| LeastStep::of(subject, &verdict)).flatten();
+    let hangs = least.as_ref().is_some_and(|least| least.hangs);
     let with_step = given.zip(least).map(|(given, least)| with_step(given, options, &least));
     let other = with_step.as_ref().and_then(|(_, v)| v.violation.as_ref());
     let verdict = without_impossible_fault(subject, verdict, other, options.limits());
     let verdict = with_iterations(subject, verdict, options.limits());
     let v = without_proof(subject, for_some_data(subject, verdict));
     let undecided = matches!(v.outcome, Outcome::GaveUp { .. } | Outcome::Bounded { .. });
-    if let Some((proved, other)) = with_step.filter(|(_, v)| undecided && v.outcome == Outcome::Proved) {
+    if let Some((proved, other)) = with_step.filter(|(_, v)| undecided && hangs && v.outcome == Outcome::Proved) {
         *subject = proved;
         return other;
     }

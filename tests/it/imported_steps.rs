@@ -94,7 +94,7 @@ fn a_hang_without_a_step_leaves_a_proof_with_one() {
     };
     let (status, said) = verdict(LAST_STEP);
     assert_eq!(status, Status::Holds, "{said}");
-    assert!(said.contains("PROVED") && said.contains("`arg0` is at least 1: below, a fault was found"), "{said}");
+    assert!(said.contains("PROVED") && said.contains("`arg0` is at least 1: below, a hang was found"), "{said}");
     let wait = "\t@!%p4 bra $R0;\n";
     let (status, said) = verdict(&LAST_STEP.replace(wait, ""));
     assert_eq!(status, Status::Violated, "{said}");
