@@ -156,12 +156,23 @@ struct Names {
     renamed: BTreeSet<u32>,
     /// Variables that both sides read or set under one name.
     common: BTreeSet<u32>,
+    /// Variables of the second side that code in a branch or a loop of the side sets, and nothing ahead of it. Behind this
+    /// code, they may have a value of an earlier iteration.
+    stale: BTreeSet<u32>,
 }
 
 impl Names {
     /// Whether two lists do the same, at whatever instructions.
     fn same_lists(&mut self, s: &mut Shared<'_>, a: &[Merged], b: &[Merged]) -> bool {
         a.len() == b.len() && a.iter().zip(b).all(|(x, y)| self.same(s, x, y))
+    }
+
+    /// The same for lists in a branch or a loop.
+    fn same_inner(&mut self, s: &mut Shared<'_>, a: &[Merged], b: &[Merged]) -> bool {
+        let before: BTreeSet<u32> = self.vars.keys().filter(|v| !self.stale.contains(v)).copied().collect();
+        let same = self.same_lists(s, a, b);
+        self.stale.extend(self.vars.keys().filter(|v| !before.contains(v)));
+        same
     }
 
     fn same(&mut self, s: &mut Shared<'_>, x: &Merged, y: &Merged) -> bool {
@@ -171,12 +182,12 @@ impl Names {
                     p.len() == q.len() && p.iter().zip(q).all(|(p, q)| self.same_effect(s, p, q))
                 }
                 (MergedKind::If(c, a, b), MergedKind::If(d, e, f)) => {
-                    self.same_term(s, *c, *d) && self.same_lists(s, a, e) && self.same_lists(s, b, f)
+                    self.same_term(s, *c, *d) && self.same_inner(s, a, e) && self.same_inner(s, b, f)
                 }
                 (MergedKind::For(h, n, a), MergedKind::For(g, m, b)) => {
                     let counts = self.same_term(s, *n, *m);
                     self.loops.insert(*g, *h);
-                    counts && self.same_lists(s, a, b)
+                    counts && self.same_inner(s, a, b)
                 }
                 (MergedKind::Set(v, t), MergedKind::Set(w, u)) => self.same_term(s, *t, *u) && self.same_var(*v, *w),
                 (MergedKind::End, MergedKind::End) => true,
@@ -214,6 +225,7 @@ impl Names {
         for atom in atoms {
             let name = match atom {
                 Atom::Var(v) => match self.vars.get(&v) {
+                    Some(_) if self.stale.contains(&v) => return None,
                     Some(name) => Atom::Var(*name),
                     None if self.renamed.contains(&v) => return None,
                     None => {
@@ -236,6 +248,7 @@ impl Names {
             return !self.vars.contains_key(&w) && !self.renamed.contains(&v);
         }
         if let Some(known) = self.vars.get(&w) {
+            self.stale.remove(&w);
             return *known == v;
         }
         let free = |x: u32| !self.common.contains(&x) && !self.renamed.contains(&x);
