@@ -60,6 +60,8 @@ impl Arena {
             // The iteration before: `n * (i - 1)` is `n * i - n`.
             _ if self.is_other_iteration(a) => self.mul_iteration(b, a),
             _ if self.is_other_iteration(b) => self.mul_iteration(a, b),
+            _ if self.as_multiple(a).is_some() => self.mul_multiple(a, b),
+            _ if self.as_multiple(b).is_some() => self.mul_multiple(b, a),
             _ => self.intern(Node::Op(Op::Mul, Rc::new([a.min(b), a.max(b)]))),
         }
     }
@@ -372,6 +374,11 @@ impl Arena {
         let (k, p) = self.parts(a);
         // Multiples that the modulus divides can be left out; others are reduced.
         let rest: Vec<(Term, i64)> = p.iter().copied().filter(|(_, x)| x % c != 0).collect();
+        let congruent: Vec<(Term, i64)> = rest.iter().map(|(t, x)| (self.congruent(*t, c), *x)).collect();
+        if congruent != rest {
+            let same = self.flat_sum(k.rem_euclid(c), congruent);
+            return self.rem(same, b);
+        }
         let inner = self.sum(k.rem_euclid(c), rest);
         if let Some(v) = self.constant(inner) {
             return self.int(v.rem_euclid(c));

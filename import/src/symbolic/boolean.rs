@@ -124,6 +124,11 @@ impl Arena {
         if low > 0 || high < 0 {
             return self.int(0);
         }
+        // No bit is set in either number.
+        if let Node::Op(Op::Or, args) = self.node(x).clone() {
+            let (a, b) = (self.eq(args[0]), self.eq(args[1]));
+            return self.both(a, b);
+        }
         let (k, parts) = self.parts(x);
         // A boolean compared with a number.
         if let [(t, c)] = *parts

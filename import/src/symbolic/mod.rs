@@ -488,6 +488,7 @@ impl Arena {
             (Op::If, [c, a, b]) => self.cond(*c, *a, *b),
             (Op::IfNegative, [a, b]) => self.if_negative(*a, *b),
             (Op::MulHigh, [x, m, bits]) => self.mul_high(*x, *m, *bits),
+            (Op::Trips, [c]) => self.trips(*c),
             (Op::Shl, [a, b]) => match self.constant(*b) {
                 Some(s @ 0..=62) => self.scale(*a, 1 << s),
                 _ => self.intern(Node::Op(op, args.into())),

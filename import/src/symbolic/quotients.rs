@@ -1,4 +1,6 @@
-//! Multiples of a quotient that a mask leaves.
+//! Quotients and remainders, and products that they are taken of.
+
+use std::rc::Rc;
 
 use super::{Arena, Atom, Facts, Node, Op, Term};
 
@@ -121,6 +123,56 @@ impl Arena {
         let (x, by) = (self.plus(of[0], k.checked_mul(d)?), self.int(d.checked_mul(c)?));
         let q = self.div(x, by);
         Some(self.scale(q, c))
+    }
+
+    /// A term and the number by which another one is a multiple of it.
+    pub(super) fn as_multiple(&self, t: Term) -> Option<(Term, i64)> {
+        let Node::Sum(0, parts) = self.node(t) else { return None };
+        let [one] = **parts else { return None };
+        Some(one)
+    }
+
+    /// `16 * n * i` is a multiple of `n * i`.
+    pub(super) fn mul_multiple(&mut self, a: Term, b: Term) -> Term {
+        let (x, by) = self.as_multiple(a).unwrap_or((a, 1));
+        let product = self.mul(x, b);
+        self.scale(product, by)
+    }
+
+    /// A term with the same remainder: without remainders of multiples of the modulus.
+    pub(super) fn congruent(&mut self, t: Term, c: i64) -> Term {
+        match self.node(t).clone() {
+            Node::Op(Op::Rem, args) if self.constant(args[1]).is_some_and(|d| d > 0 && d % c == 0) => args[0],
+            Node::Op(Op::Mul, args) => {
+                let (x, y) = (self.congruent(args[0], c), self.congruent(args[1], c));
+                if (x, y) == (args[0], args[1]) { t } else { self.mul(x, y) }
+            }
+            _ => t,
+        }
+    }
+
+    /// A trip count that is not tracked. Its condition has one form, whichever quotients are in use.
+    pub(super) fn trips(&mut self, holds: Term) -> Term {
+        let holds = self.of_dividend(holds);
+        self.intern(Node::Op(Op::Trips, Rc::new([holds])))
+    }
+
+    /// A comparison of a quotient with a number, as one of its dividend: `x / 32 <= 3` is `x <= 127`.
+    fn of_dividend(&mut self, t: Term) -> Term {
+        let Node::Op(Op::Ge, args) = self.node(t).clone() else { return t };
+        let (k, parts) = self.parts(args[0]);
+        let [(q, by @ (1 | -1))] = *parts else { return t };
+        let Node::Op(Op::Div, args) = self.node(q).clone() else { return t };
+        let Some(c) = self.constant(args[1]).filter(|c| (1..1 << 16).contains(c) && k.abs() < 1 << 31) else {
+            return t;
+        };
+        let (more, dividend) = self.parts(args[0]);
+        if dividend.iter().all(|(_, m)| m.abs() != 1) || more.abs() >= 1 << 31 {
+            return t;
+        }
+        let rest = if by < 0 { k * c + c - 1 - more } else { k * c + more };
+        let sum = self.sum(rest, dividend.iter().map(|(x, m)| (*x, m * by)).collect());
+        self.intern(Node::Op(Op::Ge, Rc::new([sum])))
     }
 }
 

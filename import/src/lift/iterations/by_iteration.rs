@@ -47,29 +47,26 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
     };
     let tree: Vec<Merged> = tree.iter().map(|n| replaced(s, n, &mut f)).collect();
     let mut found = Found::default();
+    let (tree, counts) = counted(s, tree);
+    let largest = common(&mut s.arena, &counts).first().copied();
     let tree = in_loops(s, tree, &mut |s, h, body| {
         put(s, &body, |s, with| {
             for t in conditions(s, &body, h, &bases) {
-                with.insert(t, plain(&mut s.arena, t));
+                let any = s.arena.of_no_loop(t, h);
+                let by_length = largest.is_some_and(|length| is_by_length(&mut s.arena, any, length));
+                let plain = if by_length { t } else { plain(&mut s.arena, t) };
+                with.insert(t, plain);
             }
         })
     });
-    let mut counts = Vec::new();
-    let tree = in_loops(s, tree, &mut |s, h, body| {
-        let of_body = counts_of(&body).into_iter().filter(|t| is_of(&s.arena, *t, h)).collect::<Vec<_>>();
-        counts.extend(of_body.into_iter().map(|t| s.arena.of_no_loop(t, h)));
-        body
-    });
-    let mut forms: Vec<Vec<Term>> = counts.iter().map(|t| inside(&mut s.arena, *t)).collect();
+    let (tree, counts) = counted(s, tree);
     // All lengths depend on one: the largest part that all have, if nothing else reads what it is computed from.
-    if let Some(first) = forms.pop() {
-        let common: Vec<Term> = first.into_iter().filter(|t| forms.iter().all(|f| f.contains(t))).collect();
-        found.length = common.last().copied();
-        if let (Some(whole), Some(base)) = (common.first(), common.last())
-            && !reads_beside(s, &tree, *base, *whole)
-        {
-            found.length = Some(*whole);
-        }
+    let parts = common(&mut s.arena, &counts);
+    found.length = parts.last().copied();
+    if let (Some(whole), Some(base)) = (parts.first(), parts.last())
+        && !reads_beside(s, &tree, *base, *whole)
+    {
+        found.length = Some(*whole);
     }
     let one = counts.is_empty() || found.length.is_some();
     let least = match found.length.filter(|_| with_steps) {
@@ -77,6 +74,7 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
         None if with_steps => return None,
         None => 0,
     };
+    let least = found.length.map_or(least, |length| s.arena.range(length).0.clamp(least, MOST_LEAST));
     let tree = in_loops(s, tree, &mut |s, h, body| {
         let mut body = body;
         // Roles without a loop inside may ask whether there are iterations.
@@ -128,6 +126,31 @@ fn in_loops(s: &mut Shared<'_>, list: Vec<Merged>, f: Change<'_>) -> Vec<Merged>
         Merged { kind, ..n }
     };
     list.into_iter().map(one).collect()
+}
+
+/// The trip counts of loops inside that differ by iteration, over the iteration of no loop.
+fn counted(s: &mut Shared<'_>, tree: Vec<Merged>) -> (Vec<Merged>, Vec<Term>) {
+    let mut counts = Vec::new();
+    let tree = in_loops(s, tree, &mut |s, h, body| {
+        let of_body = counts_of(&body).into_iter().filter(|t| is_of(&s.arena, *t, h)).collect::<Vec<_>>();
+        counts.extend(of_body.into_iter().map(|t| s.arena.of_no_loop(t, h)));
+        body
+    });
+    (tree, counts)
+}
+
+/// The parts that all counts have, largest first.
+fn common(a: &mut Arena, counts: &[Term]) -> Vec<Term> {
+    let mut forms: Vec<Vec<Term>> = counts.iter().map(|t| inside(a, *t)).collect();
+    let last = forms.pop().unwrap_or_default();
+    last.into_iter().filter(|t| forms.iter().all(|f| f.contains(t))).collect()
+}
+
+/// Whether a term is a function of the length alone.
+fn is_by_length(a: &mut Arena, t: Term, length: Term) -> bool {
+    let any = a.opaque("a length");
+    let of_any = with_length(a, t, (length, any), &mut FxHashMap::default());
+    !a.mentions(of_any, |x| !matches!(a.node(any), Node::Atom(y) if *y == x))
 }
 
 /// A body with other terms.
@@ -249,13 +272,14 @@ fn with_length(a: &mut Arena, t: Term, of: (Term, Term), memo: &mut FxHashMap<Te
         let all = sum.iter().all(|(x, c)| parts.contains(&(*x, by * c)));
         let length = a.scale(of.1, by);
         let whole = a.scale(of.0, by);
-        all.then(|| {
-            let rest = a.sub(t, whole);
-            a.add(rest, length)
-        })
+        all.then(|| (a.sub(t, whole), length))
     };
     let new = match by(a, 1).or_else(|| by(a, -1)) {
-        Some(new) => new,
+        Some((rest, length)) => {
+            // What is left may read the length, too: `n - (n + 3) % 4`.
+            let rest = with_length(a, rest, of, memo);
+            a.add(rest, length)
+        }
         None => match a.node(t).clone() {
             Node::Const(_) | Node::Atom(_) | Node::Table(..) => t,
             Node::Sum(k, parts) => {
@@ -283,9 +307,15 @@ fn inside(a: &mut Arena, t: Term) -> Vec<Term> {
         let parts = match a.node(t).clone() {
             Node::Op(Op::Min | Op::Max, args) => args.to_vec(),
             Node::Op(Op::Div | Op::DivZero | Op::Rem, args) if a.constant(args[1]).is_some() => vec![args[0]],
+            // What both ways are computed from: `n % 8 == 0 ? n / 8 : n / 8 - 1`.
+            Node::Op(Op::If, args) => {
+                let of_one = inside(a, args[1]);
+                of_one.into_iter().find(|x| is_by_length(a, t, *x)).into_iter().collect()
+            }
             Node::Sum(k, list) => match *list {
                 [(x, _)] => vec![x],
-                _ if k == 0 => Vec::new(),
+                // One of its parts may decide the others: `n - min(2, n)`.
+                _ if k == 0 => list.iter().map(|(x, _)| *x).find(|x| is_by_length(a, t, *x)).into_iter().collect(),
                 _ => vec![a.plus(t, -k)],
             },
             _ => Vec::new(),

@@ -14,6 +14,17 @@ use super::rings::Sets;
 /// Terms that replace variables.
 type Values = FxHashMap<Term, Term>;
 
+/// What variables are set to at one place, for each set of warps: other warps have variables of their own.
+pub(crate) fn by_warps(place: &[Merged]) -> impl Iterator<Item = Sets> {
+    let mut found: BTreeMap<_, Sets> = BTreeMap::new();
+    for n in place {
+        if let MergedKind::Set(v, t) = n.kind {
+            found.entry(n.warps).or_default().push((v, t));
+        }
+    }
+    found.into_values()
+}
+
 /// The tree with one variable in place of several that are always equal.
 pub(crate) fn with_one_of_each(s: &mut Shared<'_>, tree: Vec<Merged>, groups: &[Sets]) -> Vec<Merged> {
     let mut at: BTreeMap<u32, Vec<(usize, Term)>> = BTreeMap::new();

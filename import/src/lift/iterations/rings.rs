@@ -14,7 +14,7 @@ use crate::lift::walk::shared::Shared;
 use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::advance::Turn;
-use super::equal::with_one_of_each;
+use super::equal::{by_warps, with_one_of_each};
 use super::joined::joined;
 
 /// The largest number of slots.
@@ -89,14 +89,14 @@ fn with_rings(s: &mut Shared<'_>, tree: Vec<Merged>) -> (Vec<Merged>, Rings) {
     }
 }
 
-/// Places where variables are set.
+/// Places where variables are set, each by some warps: other warps have other values.
 fn places(s: &Shared<'_>, list: &[Merged], out: &mut Vec<Sets>) {
     let mut i = 0;
     while i < list.len() {
         match &list[i].kind {
             MergedKind::Set(..) => {
                 let end = place_end(s, list, i);
-                out.push(sets_of(&list[i..end]));
+                out.extend(by_warps(&list[i..end]));
                 i = end;
                 continue;
             }

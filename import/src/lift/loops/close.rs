@@ -125,13 +125,32 @@ impl Walk<'_, '_> {
         if let Some(q) = self.stays(header, stay) {
             return Some(q);
         }
-        let TermNode::Op(Op::Both, args) = self.s.arena.node(stay).clone() else { return None };
         if self.opaque(stay) {
             return None;
         }
+        let args = match self.s.arena.node(stay).clone() {
+            TermNode::Op(Op::Both, args) => args,
+            TermNode::Op(Op::Either, args) => {
+                let either = self.goes_on_below(header, (args[0], args[1]));
+                return either.or_else(|| self.goes_on_below(header, (args[1], args[0])));
+            }
+            _ => return None,
+        };
         let each = |s: &mut Self, t: Term| s.goes_on(header, t).unwrap_or_else(|| s.trips(header, t));
         let (x, y) = (each(self, args[0]), each(self, args[1]));
         Some(self.s.arena.op(Op::Min, &[x, y]))
+    }
+
+    /// The same for a condition that holds on both sides of a number, as an unsigned comparison does. The loop ends where
+    /// the iteration reaches the number from below.
+    fn goes_on_below(&mut self, header: u32, (below, above): (Term, Term)) -> Option<Term> {
+        let a = &mut self.s.arena;
+        let TermNode::Op(Op::Ge, args) = a.node(below).clone() else { return None };
+        let end = a.falls(args[0], header)?;
+        let beyond = a.at_iteration(above, header, end);
+        let starts_below = a.ge(end);
+        let reaches = a.decide(starts_below, &self.facts) == Some(true) && a.decide(beyond, &self.facts) == Some(false);
+        reaches.then_some(end)
     }
 
     /// Adds a loop to the nodes and sets registers to their values after it.
