@@ -4,6 +4,10 @@
 /// A ring of three slots between two warps. In each of `arg1` tiles, a role makes one step unless its first code sets
 /// `%p8`. Then it makes as many steps as its second code says in `%r46`. `%r32` is the tile, `%r10` is `arg2`.
 fn ring(producer: [&str; 2], consumer: [&str; 2]) -> String {
+    crate::common::verdict_on(&ring_text(producer, consumer))
+}
+
+pub(crate) fn ring_text(producer: [&str; 2], consumer: [&str; 2]) -> String {
     let side = |tag: &str, [skip, length]: [&str; 2], wait: &str, access: &str, arrive: &str| {
         let step = |n: u32| {
             format!(
@@ -25,7 +29,7 @@ fn ring(producer: [&str; 2], consumer: [&str; 2]) -> String {
         )
     };
     let inits: String = (0..6).map(|n| format!("\tmbarrier.init.shared.b64 [%r3+{}], 32;\n", 8 * n)).collect();
-    let text = format!(
+    format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n\
          .visible .entry k(.param .u32 k_param_0, .param .u32 k_param_1, .param .u64 k_param_2)\n.reqntid 64\n{{\n\
          \t.reg .pred %p<16>;\n\t.reg .b32 %r<64>;\n\t.reg .b64 %rd<8>;\n\t.shared .align 128 .b8 data[768];\n\
@@ -37,8 +41,7 @@ fn ring(producer: [&str; 2], consumer: [&str; 2]) -> String {
          {}\tbra.uni $END;\n$CONS:\n{}$END:\n\tret;\n}}\n",
         side("p", producer, "[%r33+24], %r34", "\tst.shared.b32 [%r37], %r1;\n", "[%r33]"),
         side("c", consumer, "[%r33], %r31", "\tld.shared.b32 %r38, [%r37];\n", "[%r33+24]")
-    );
-    crate::common::verdict_on(&text)
+    )
 }
 
 /// No tile, or each tile whose remainder by `arg2` is, or is not, the number.
@@ -46,18 +49,18 @@ fn skip(remainder: &str, op: &str) -> String {
     format!("\trem.u32 %r45, %r32, %r10;\n\tsetp.{op}.u32 %p8, %r45, {remainder};\n")
 }
 
-const NEVER: &str = "\tsetp.ne.u32 %p8, %r2, %r2;\n";
+pub(crate) const NEVER: &str = "\tsetp.ne.u32 %p8, %r2, %r2;\n";
 const THREE: &str = "\tmov.b32 %r46, 3;\n";
 
 /// The word of the tile in memory, and `more`.
-fn word(more: i32) -> String {
+pub(crate) fn word(more: i32) -> String {
     format!(
         "\tmul.wide.u32 %rd2, %r32, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n\tld.global.nc.u32 %r44, [%rd3];\n\
          \tmax.s32 %r44, %r44, 0;\n\tadd.s32 %r46, %r44, {more};\n"
     )
 }
 
-fn not_proved(found: &str) {
+pub(crate) fn not_proved(found: &str) {
     assert!(found.starts_with("gave up") || found.starts_with("violated"), "{found}");
 }
 

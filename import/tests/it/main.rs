@@ -31,6 +31,7 @@ mod in_flight;
 mod iterations;
 mod kernels;
 mod known;
+mod lengths;
 mod lists;
 mod memory;
 mod mutants;
