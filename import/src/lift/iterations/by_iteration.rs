@@ -267,6 +267,10 @@ fn with_length(a: &mut Arena, t: Term, of: (Term, Term), memo: &mut FxHashMap<Te
         return *known;
     }
     let (_, sum) = a.parts(of.0);
+    if sum.is_empty() {
+        // A number is no length that differs.
+        return t;
+    }
     let by = |a: &mut Arena, by: i64| {
         let (_, parts) = a.parts(t);
         let all = sum.iter().all(|(x, c)| parts.contains(&(*x, by * c)));
@@ -341,4 +345,18 @@ fn plain(a: &mut Arena, t: Term) -> Term {
         plain(a, y)
     });
     if (op == Op::Max) == (by > 0) { a.either(p, q) } else { a.both(p, q) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_no_length() {
+        let mut a = Arena::default();
+        let n = a.atom(Atom::Param(0, 0));
+        let (t, number, length) = (a.plus(n, 3), a.int(7), a.opaque("a length"));
+        assert_eq!(with_length(&mut a, t, (number, length), &mut FxHashMap::default()), t);
+        assert_ne!(with_length(&mut a, t, (n, length), &mut FxHashMap::default()), t);
+    }
 }
