@@ -2,8 +2,8 @@
 //!
 //! Symbols of a compiled kernel may be computed from the same arguments. A fault that is found with some values of them,
 //! and without an iteration of the main loop, may be one of no launch. Then the kernel is decided once more with at least
-//! one iteration, and a launch may show a fault of that. A proof counts where the fault without an iteration is a hang:
-//! roles that disagree about a number of iterations are most often the sign of values that do not fit together. It lists
+//! one iteration, and a launch may show a fault of that. A proof counts where the fault without an iteration is a hang.
+//! Most often, roles then disagree about a number of iterations, because the values do not fit together. The proof lists
 //! the bound among its assumptions.
 
 use warpline_sim::ir::{Binary, Expr, Program};

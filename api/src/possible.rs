@@ -93,8 +93,8 @@ const FENCES: [Code; 2] = [Code::InitFence, Code::ProxyRead];
 /// What makes a load that nothing waits for a fault of launches.
 const NEVER_WAITED: &str = "a launch makes the load and the store: no way through the text from one to the other waits";
 
-/// Whether no number of a launch makes up for a fault: a missing fence, a scope that is too narrow, or a load of tensor
-/// memory that no way through the text waits for.
+/// Whether no number of a launch makes up for a fault. Such faults are missing fences, scopes that are too narrow, and loads
+/// of tensor memory that no way through the text waits for.
 fn is_of_text(entry: &Entry, f: &Fault) -> bool {
     let never_waited = || f.other.is_some_and(|load| never_waited_for(entry, load, f.line));
     FENCES.contains(&f.code) || f.code == Code::Scope || f.code == Code::WarTensor && never_waited()

@@ -3,8 +3,8 @@
 
 use crate::common::verdict_on;
 
-/// Two warps. Each tile has as many steps as an argument says, and the tiles of a launch are those of some columns and of a
-/// number of rows in memory. The lines `WRITER` and `READER` stand for the code of the two warps.
+/// Two warps. Each tile has as many steps as an argument says. An argument has the number of columns of tiles, and memory
+/// has the number of rows. The lines `WRITER` and `READER` stand for the code of the two warps.
 const TILES: &str = "\
 .version 8.7
 .target sm_100a

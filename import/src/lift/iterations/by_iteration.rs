@@ -47,7 +47,7 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
     };
     let tree: Vec<Merged> = tree.iter().map(|n| replaced(s, n, &mut f)).collect();
     let mut found = Found::default();
-    let (tree, counts) = counted(s, tree);
+    let counts = counts(s, &tree);
     let largest = common(&mut s.arena, &counts).first().copied();
     let tree = in_loops(s, tree, &mut |s, h, body| {
         put(s, &body, |s, with| {
@@ -59,7 +59,7 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
             }
         })
     });
-    let (tree, counts) = counted(s, tree);
+    let counts = self::counts(s, &tree);
     // All lengths depend on one: the largest part that all have, if nothing else reads what it is computed from.
     let parts = common(&mut s.arena, &counts);
     found.length = parts.last().copied();
@@ -128,15 +128,23 @@ fn in_loops(s: &mut Shared<'_>, list: Vec<Merged>, f: Change<'_>) -> Vec<Merged>
     list.into_iter().map(one).collect()
 }
 
-/// The trip counts of loops inside that differ by iteration, over the iteration of no loop.
-fn counted(s: &mut Shared<'_>, tree: Vec<Merged>) -> (Vec<Merged>, Vec<Term>) {
-    let mut counts = Vec::new();
-    let tree = in_loops(s, tree, &mut |s, h, body| {
-        let of_body = counts_of(&body).into_iter().filter(|t| is_of(&s.arena, *t, h)).collect::<Vec<_>>();
-        counts.extend(of_body.into_iter().map(|t| s.arena.of_no_loop(t, h)));
-        body
-    });
-    (tree, counts)
+/// The trip counts of loops inside of those of `in_loops` that differ by iteration, over the iteration of no loop.
+fn counts(s: &mut Shared<'_>, list: &[Merged]) -> Vec<Term> {
+    let mut all = Vec::new();
+    for n in list {
+        match &n.kind {
+            MergedKind::If(_, a, b) => {
+                all.extend(counts(s, a));
+                all.extend(counts(s, b));
+            }
+            MergedKind::For(h, count, body) if of_launch(&s.arena, *count) => {
+                let of_body = counts_of(body).into_iter().filter(|t| is_of(&s.arena, *t, *h)).collect::<Vec<_>>();
+                all.extend(of_body.into_iter().map(|t| s.arena.of_no_loop(t, *h)));
+            }
+            _ => {}
+        }
+    }
+    all
 }
 
 /// The parts that all counts have, largest first.
@@ -170,7 +178,8 @@ fn is_launch(x: Atom) -> bool {
     matches!(x, Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) | Atom::Counter(NO_LOOP))
 }
 
-fn of_launch(a: &Arena, t: Term) -> bool {
+/// Whether a term reads values of the launch, and nothing else.
+pub(crate) fn of_launch(a: &Arena, t: Term) -> bool {
     !a.mentions(t, |x| !is_launch(x))
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::lift::walk::masks::is_cancelled;
+use crate::lift::walk::masks::is_canceled;
 use crate::symbolic::{Arena, Atom, FUNCTIONS, NO_LOOP, Node, Op, Place, Term};
 
 /// Values of arguments and of words: numbers of heads and tiles, and sizes.
@@ -126,7 +126,7 @@ impl LaunchValues<'_> {
     /// A word of memory. `None` where another word overlaps it.
     fn word(&mut self, a: &Arena, t: Term, address: i64) -> Option<i64> {
         // No other CTA is left whose work `clusterlaunchcontrol` could hand out.
-        if is_cancelled(address) {
+        if is_canceled(address) {
             return Some(0);
         }
         if !(APART..NO_ADDRESS).contains(&address) {

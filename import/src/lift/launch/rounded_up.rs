@@ -17,10 +17,11 @@ use rustc_hash::FxHashMap;
 use crate::lift::iterations::positive::{alike, asked};
 use crate::lift::iterations::residues;
 use crate::lift::iterations::thresholds::pruned;
+use crate::lift::merge::choices::is_fixed;
 use crate::lift::merge::folded::folded;
 use crate::lift::merge::{Merged, MergedKind, each_term};
 use crate::lift::walk::shared::Shared;
-use crate::symbolic::{Arena, Atom, Facts, NO_LOOP, Node, Op, Term};
+use crate::symbolic::{Arena, Atom, Facts, Node, Op, Term};
 
 use super::asserted::Behind;
 use super::symbols::{bases, replaced, symbol_for};
@@ -43,12 +44,10 @@ pub(crate) fn from_one(
     if s.arena.host_divisors.is_empty() {
         return tree;
     }
-    let of_launch = |x: Atom| matches!(x, Atom::Param(..) | Atom::Place(_) | Atom::Counter(NO_LOOP));
     let mut conditions: Vec<(usize, Term)> = Vec::new();
     for n in &tree {
         let MergedKind::If(c, ..) = n.kind else { continue };
-        let fixed = !s.arena.mentions(c, |x| !of_launch(x)) && !s.arena.reads_words(c);
-        if fixed && conditions.iter().all(|(_, known)| *known != c) {
+        if is_fixed(&s.arena, c) && conditions.iter().all(|(_, known)| *known != c) {
             conditions.push((n.at, c));
         }
     }

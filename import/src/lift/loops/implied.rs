@@ -115,7 +115,7 @@ impl Walk<'_, '_> {
 }
 
 impl Walk<'_, '_> {
-    /// Decides choices by the conditions over data under which a loop goes on: where a search by votes has found a tile, the
+    /// Decides choices by the conditions over data under which a loop goes on. Where a search by votes has found a tile, the
     /// next iteration has the sizes of the tile's group.
     fn decided_by_search(&mut self, changed: &[Reg], back: &mut [Option<Val>], exits: &[Exit]) {
         if self.s.searches.is_empty() {

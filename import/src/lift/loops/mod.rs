@@ -105,6 +105,7 @@ impl Walk<'_, '_> {
         let changed = self.changed(l);
         let mut entry_regs = self.regs.clone();
         self.choose(&changed, &mut entry_regs);
+        // What is known of variables that the loop may set does not hold in it.
         let set = self.s.set_in(l);
         self.s.arena.forget(&mut self.facts, |a| matches!(a, Atom::Var(v) if set.contains(&v)));
         let entry_facts = self.facts.clone();

@@ -53,7 +53,7 @@ fn list(s: &mut Shared<'_>, nodes: Vec<Merged>, conditions: &FxHashSet<Term>) ->
 }
 
 /// Whether a condition has one outcome in a launch and a CTA.
-fn is_fixed(a: &Arena, c: Term) -> bool {
+pub(crate) fn is_fixed(a: &Arena, c: Term) -> bool {
     let of_launch = |x: Atom| matches!(x, Atom::Param(..) | Atom::Place(_) | Atom::Counter(NO_LOOP));
     !a.mentions(c, |x| !of_launch(x)) && !a.reads_words(c)
 }

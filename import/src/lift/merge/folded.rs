@@ -2,10 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::lift::iterations::by_iteration::of_launch;
 use crate::lift::iterations::data::each_set;
 use crate::lift::launch::symbols::replaced;
 use crate::lift::walk::shared::Shared;
-use crate::symbolic::{Arena, Atom, NO_LOOP, Term};
+use crate::symbolic::{Arena, Atom, Term};
 
 use super::unread::without_unread;
 use super::{Merged, MergedKind};
@@ -21,7 +22,7 @@ fn list(s: &mut Shared<'_>, mut nodes: Vec<Merged>) -> Vec<Merged> {
         let (before, rest) = nodes.split_at_mut(i + 1);
         let n = &before[i];
         let MergedKind::Set(v, t) = n.kind else { continue };
-        if !is_fixed(&s.arena, t) {
+        if !of_launch(&s.arena, t) || s.arena.reads_words(t) {
             continue;
         }
         // As far as no other value is set, and only warps that have this one read the variable.
@@ -45,10 +46,4 @@ fn list(s: &mut Shared<'_>, mut nodes: Vec<Merged>) -> Vec<Merged> {
         Merged { kind, ..n }
     };
     nodes.into_iter().map(nested).collect()
-}
-
-/// Whether a value is one of the launch.
-fn is_fixed(a: &Arena, t: Term) -> bool {
-    let of_launch = |x: Atom| matches!(x, Atom::Param(..) | Atom::Place(_) | Atom::Symbol(_) | Atom::Counter(NO_LOOP));
-    !a.mentions(t, |x| !of_launch(x)) && !a.reads_words(t)
 }

@@ -47,10 +47,7 @@ impl Shared<'_> {
     pub(crate) fn set_in(&self, l: usize) -> FxHashSet<u32> {
         let body = &self.flow.loops[l].body;
         let inside = |b: usize| body.get(b) == Some(&true);
-        let of_branch = |at: usize| {
-            (0..body.len()).any(|b| inside(b) && (self.flow.blocks[b].first..self.flow.blocks[b].end).contains(&at))
-        };
-        let is_set = |place: usize, kind: u32| if kind >= CHOICE { of_branch(place) } else { inside(place) };
+        let is_set = |place: usize, kind: u32| inside(if kind >= CHOICE { self.flow.block_at(place) } else { place });
         let all = self.var_ids.iter().filter(|((place, _, kind), _)| is_set(*place as usize, *kind));
         all.map(|(_, v)| *v).collect()
     }
@@ -124,8 +121,8 @@ impl Walk<'_, '_> {
         follows && self.s.need[r as usize] && self.s.entry.widths[r as usize] > 1
     }
 
-    /// The value of a register, or a variable in its place where its term is so long that a ring which an iteration moves on
-    /// several times would not be followed. The loop is walked again, with the values that this variable bounds.
+    /// The value of a register, or a variable in its place where its term is long. With long terms, a ring that an iteration
+    /// moves on several times would not be followed. The loop is walked again, with the values that this variable bounds.
     pub(crate) fn named_if_long(&mut self, at: usize, r: Reg, v: Val) -> Val {
         match v {
             Val::Uni(t) if self.timing().is_none() && self.is_long(r, t) => {

@@ -140,7 +140,7 @@ impl Walk<'_, '_> {
 }
 
 /// Whether an address stands for an answer of `clusterlaunchcontrol`: whether it hands out the work of another CTA.
-pub(crate) fn is_cancelled(address: i64) -> bool {
+pub(crate) fn is_canceled(address: i64) -> bool {
     (ANSWERS..ANSWERS << 1).contains(&address) && (address - ANSWERS) % ANSWER == 0
 }
 
