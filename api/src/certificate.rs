@@ -15,7 +15,7 @@ use crate::verify::Verification;
 /// The reason, in words, why the verdict has no certificate.
 pub fn certificate(v: &Verification) -> Result<Certificate, String> {
     if v.subject.imported.is_some() && v.verdict.outcome == Outcome::Proved {
-        // A certificate carries the text that the checker lowers.
+        // The checker compiles a text in the kernel language. A second proof below would have none either.
         return Err("certificates have no form for compiled kernels yet".into());
     }
     let symbolic = v.subject.symbolic();

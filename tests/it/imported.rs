@@ -41,6 +41,16 @@ fn commands_that_cannot_answer_for_a_compiled_kernel_say_so() {
     }
 }
 
+/// The proof of a compiled kernel has no certificate, and the note says why.
+#[test]
+fn a_compiled_kernel_has_no_certificate() {
+    let dir = TempDir::new();
+    let (file, out) = (dir.write("k.ptx", KERNEL), dir.file("c.json"));
+    let said = warpline(&["verify", &file, "--quiet", "--certificate", &out]);
+    assert_eq!((said.status, Path::new(&out).exists()), (Status::GaveUp, false));
+    assert!(said.err.contains("certificates have no form for compiled kernels yet"), "{}", said.err);
+}
+
 /// A launch with more shared memory than a machine has is the reason, whatever else the text has.
 #[test]
 fn a_kernel_that_is_not_read_for_a_launch_that_does_not_fit_says_so() {
