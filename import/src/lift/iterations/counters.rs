@@ -20,15 +20,43 @@ const LONGEST: i64 = 1 << 12;
 
 /// Makes waits name counters where slot and parity follow from one.
 pub(crate) fn count_waits(prog: &mut Program) {
-    join_equal(prog);
+    let text = Text::of(prog);
+    join_equal(prog, &text);
     for pc in 0..prog.code.len() {
         let Some(wait) = Wait::at(prog, pc).filter(|wait| wait.slots > 1) else { continue };
         let (before, parity) = (wait.parity.clone(), modulo_two(&wait.parity));
         let wait = Wait { parity, ..wait };
-        let counted = count(prog, pc, &wait);
+        let counted = count(prog, &text, pc, &wait);
         if !counted && wait.parity != before && counts_rounds(&wait.stage, wait.slots as u32, &wait.parity) {
             wait.put(prog, pc);
         }
+    }
+}
+
+/// What stays as it is while waits and values are replaced: where the code sets variables, and where it is entered.
+struct Text {
+    /// For each variable, the positions of its assignments.
+    sets: Vec<Vec<usize>>,
+    /// The variables that operations set.
+    given: BTreeSet<VarId>,
+    /// Where branches lead.
+    entered: BTreeSet<usize>,
+}
+
+impl Text {
+    fn of(prog: &Program) -> Text {
+        let mut sets = vec![Vec::new(); prog.vars.len()];
+        for (at, (v, _)) in prog.code.iter().enumerate().filter_map(|(at, i)| Some((at, set(i)?))) {
+            sets[v as usize].push(at);
+        }
+        let given = prog.code.iter().filter_map(gets).collect();
+        let entered = prog.code.iter().filter_map(|i| i.target()).map(|to| to as usize).collect();
+        Text { sets, given, entered }
+    }
+
+    /// Positions of assignments to a variable.
+    fn sets(&self, v: VarId) -> &[usize] {
+        &self.sets[v as usize]
     }
 }
 
@@ -119,7 +147,7 @@ impl Wait {
 }
 
 /// Makes one wait name a counter, and other waits that read what only these waits read. Returns whether there is one.
-fn count(prog: &mut Program, pc: usize, wait: &Wait) -> bool {
+fn count(prog: &mut Program, text: &Text, pc: usize, wait: &Wait) -> bool {
     let mut vars: BTreeSet<VarId> = BTreeSet::new();
     let mut others = false;
     for e in [&wait.stage, &wait.parity] {
@@ -144,7 +172,7 @@ fn count(prog: &mut Program, pc: usize, wait: &Wait) -> bool {
         Some(_) => vec![pc],
         None => alike(prog, wait),
     };
-    let counter = counter.or_else(|| set_together(prog, &waits, wait, &vars));
+    let counter = counter.or_else(|| set_together(prog, text, (&waits, wait), &vars));
     let Some(counter) = counter else { return false };
     waits.into_iter().for_each(|pc| wait.by(counter.clone()).put(prog, pc));
     true
@@ -160,7 +188,7 @@ fn alike(prog: &Program, wait: &Wait) -> Vec<usize> {
 
 /// The counter of waits whose variables are set together, to values that follow from one number, and read by these waits
 /// only. The first of them becomes the counter.
-fn set_together(prog: &mut Program, waits: &[usize], wait: &Wait, vars: &[VarId]) -> Option<Expr> {
+fn set_together(prog: &mut Program, text: &Text, (waits, wait): (&[usize], &Wait), vars: &[VarId]) -> Option<Expr> {
     for (_, i) in prog.code.iter().enumerate().filter(|(at, _)| !waits.contains(at)) {
         let mut reads = false;
         each(prog, i, &mut |_, e| vars.iter().for_each(|v| reads |= mentions(e, *v)));
@@ -173,8 +201,8 @@ fn set_together(prog: &mut Program, waits: &[usize], wait: &Wait, vars: &[VarId]
     }
     let (first, rest) = vars.split_first()?;
     let mut counters = Vec::new();
-    for at in sets(prog, *first) {
-        let run = run(prog, at);
+    for at in text.sets(*first).iter().copied() {
+        let run = run(prog, text, at);
         let mut wait = Wait { stage: wait.stage.clone(), parity: wait.parity.clone(), slots: wait.slots };
         for v in vars {
             let mut own = run.clone().filter_map(|at| set(&prog.code[at]).filter(|(of, _)| of == v));
@@ -190,43 +218,45 @@ fn set_together(prog: &mut Program, waits: &[usize], wait: &Wait, vars: &[VarId]
         counters.push((at, wait.counter_of_one()?));
     }
     // The other variables are set nowhere else.
-    if rest.iter().any(|v| sets(prog, *v).len() != counters.len()) {
+    if rest.iter().any(|v| text.sets(*v).len() != counters.len()) {
         return None;
     }
     for (at, counter) in counters {
         prog.code[at] = Instr::Set(*first, counter);
     }
-    rest.iter().for_each(|v| forget(prog, *v));
+    rest.iter().for_each(|v| forget(prog, text, *v));
     Some(Expr::Var(*first))
 }
 
 /// Joins variables that always have one value: each is set beside the other, to the same expression.
-fn join_equal(prog: &mut Program) {
+fn join_equal(prog: &mut Program, text: &Text) {
     for w in 1..prog.vars.len() as VarId {
-        let Some(v) = (0..w).find(|v| equal(prog, *v, w)) else { continue };
+        let Some(v) = (0..w).find(|v| equal(prog, text, *v, w)) else { continue };
         let shape = prog.clone();
         for i in &mut prog.code {
             each_mut(&shape, i, &mut |_, e| *e = replaced(e, w, &Expr::Var(v)));
         }
-        forget(prog, w);
+        forget(prog, text, w);
     }
 }
 
 /// Makes the values of a variable that nothing reads decide nothing.
-fn forget(prog: &mut Program, v: VarId) {
-    sets(prog, v).into_iter().for_each(|at| prog.code[at] = Instr::Set(v, Expr::Const(0)));
+fn forget(prog: &mut Program, text: &Text, v: VarId) {
+    text.sets(v).iter().copied().for_each(|at| prog.code[at] = Instr::Set(v, Expr::Const(0)));
 }
 
-fn equal(prog: &Program, v: VarId, w: VarId) -> bool {
-    let (of_v, of_w) = (sets(prog, v), sets(prog, w));
+fn equal(prog: &Program, text: &Text, v: VarId, w: VarId) -> bool {
+    let (of_v, of_w) = (text.sets(v), text.sets(w));
     let pair = |(a, b): (&usize, &usize)| {
         let (Some((_, x)), Some((_, y))) = (set(&prog.code[*a]), set(&prog.code[*b])) else { return false };
         let between = (*a.min(b) + 1)..*a.max(b);
         let reads = |at: usize| set(&prog.code[at]).is_none_or(|(_, e)| mentions(e, v) || mentions(e, w));
-        run(prog, *a) == run(prog, *b) && replaced(x, v, &Expr::Var(w)) == *y && !between.into_iter().any(reads)
+        run(prog, text, *a) == run(prog, text, *b)
+            && replaced(x, v, &Expr::Var(w)) == *y
+            && !between.into_iter().any(reads)
     };
-    let other = |u: VarId| is_index(prog, u) || prog.code.iter().any(|i| gets(i) == Some(u));
-    !of_v.is_empty() && of_v.len() == of_w.len() && of_v.iter().zip(&of_w).all(pair) && !other(v) && !other(w)
+    let other = |u: VarId| is_index(prog, u) || text.given.contains(&u);
+    !of_v.is_empty() && of_v.len() == of_w.len() && of_v.iter().zip(of_w).all(pair) && !other(v) && !other(w)
 }
 
 fn set(i: &Instr) -> Option<(VarId, &Expr)> {
@@ -242,14 +272,9 @@ fn gets(i: &Instr) -> Option<VarId> {
     }
 }
 
-/// Positions of assignments to a variable.
-fn sets(prog: &Program, v: VarId) -> Vec<usize> {
-    (0..prog.code.len()).filter(|at| set(&prog.code[*at]).is_some_and(|(of, _)| of == v)).collect()
-}
-
 /// The assignments around a position that are always made together.
-fn run(prog: &Program, at: usize) -> Range<usize> {
-    let entered = |at: usize| prog.code.iter().any(|i| i.target() == Some(at as u32));
+fn run(prog: &Program, text: &Text, at: usize) -> Range<usize> {
+    let entered = |at: usize| text.entered.contains(&at);
     let mut range = at..at + 1;
     while range.start > 0 && set(&prog.code[range.start - 1]).is_some() && !entered(range.start) {
         range.start -= 1;

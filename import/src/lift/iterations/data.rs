@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::lift::launch::symbols::replaced;
 use crate::lift::merge::effects_of::{map_effect, terms_of};
-use crate::lift::merge::{Merged, MergedKind, Set, each_op, each_term};
+use crate::lift::merge::{Merged, MergedKind, Set, each_op, each_term, reads};
 use crate::lift::walk::shared::Shared;
 use crate::ptx::Error;
 use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term};
@@ -37,7 +37,7 @@ pub(crate) fn cut(s: &mut Shared<'_>, tree: Vec<Merged>, everyone: Set) -> Resul
     let mut cuts = Cuts { s, data_vars, resets, copies: 0, first: None, ops: ops_of(&tree), read: BTreeMap::new() };
     let mut vars = BTreeSet::new();
     each_set(&tree, &mut |v, _| vars.extend([v]));
-    cuts.read = vars.into_iter().map(|v| (v, cuts.reads_of(&tree, v))).collect();
+    cuts.read = reads(&cuts.s.arena, &tree, &vars);
     let tree = cuts.list(tree, &mut Values::default())?;
     Ok((tree, cuts.first))
 }

@@ -23,6 +23,7 @@ pub(crate) mod roles;
 pub(crate) mod sides;
 pub(crate) mod unread;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::Discriminant;
 
 use rustc_hash::FxHashMap;
@@ -31,7 +32,7 @@ use crate::lift::iterations::{flat, last, turns, within};
 use crate::lift::memory::barriers;
 use crate::lift::timed::{deferred, gather};
 use crate::lift::walk::shared::Shared;
-use crate::symbolic::Term;
+use crate::symbolic::{Arena, Atom, Term};
 
 use super::tree::{Effect, Kind, Node};
 use effects_of::terms_of;
@@ -196,6 +197,21 @@ pub(crate) fn each_term(list: &[Merged], f: &mut dyn FnMut(Term)) {
             MergedKind::End => {}
         }
     }
+}
+
+/// How many terms read each of these variables; those that none reads are left out.
+pub(crate) fn reads(a: &Arena, list: &[Merged], vars: &BTreeSet<u32>) -> BTreeMap<u32, usize> {
+    let mut read = BTreeMap::new();
+    each_term(list, &mut |t| {
+        for atom in a.atoms(t).iter() {
+            if let Atom::Var(v) = atom
+                && vars.contains(v)
+            {
+                *read.entry(*v).or_default() += 1;
+            }
+        }
+    });
+    read
 }
 
 /// Calls `f` with every node, outer nodes first.
