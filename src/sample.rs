@@ -71,6 +71,7 @@ pub(crate) fn ran(name: &str) -> Simulation {
         lets: vec![("tiles".into(), 2)],
         loose: false,
         opaque_globals: false,
+        ended_leave: false,
         reads_checked: false,
     };
     let report = Report {

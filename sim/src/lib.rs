@@ -89,6 +89,7 @@
 //!     lets: vec![],
 //!     loose: false,
 //!     opaque_globals: false,
+//!     ended_leave: false,
 //!     reads_checked: false,
 //! };
 //!

@@ -270,6 +270,7 @@ pub(super) fn program_of(
         lets: Vec::new(),
         loose: false,
         opaque_globals: true,
+        ended_leave: true,
         reads_checked,
     };
     count_waits(&mut program);

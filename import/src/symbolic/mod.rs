@@ -6,6 +6,7 @@
 mod arith;
 mod bits;
 mod boolean;
+mod follows;
 mod known;
 mod large;
 mod long_magic;

@@ -50,7 +50,7 @@ fn warps_that_read_a_word_on_their_own_need_not_agree() {
     let spin = |inside: &str| {
         format!("$L1:\n{inside}\tld.volatile.global.b32 %r8, [%rd1];\n\tsetp.eq.s32 %p2, %r8, 1;\n\t@%p2 bra $L1;\n")
     };
-    let inside = verdict("sm_80", &spin("\tbar.sync 0;\n"));
+    let inside = verdict("sm_80", &spin("\tbar.sync 1, 64;\n"));
     assert!(inside.starts_with("violated"), "{inside}");
     assert_eq!(verdict("sm_80", &format!("{}\tbar.sync 0;\n", spin(""))), "proved\t");
 }

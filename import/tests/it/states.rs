@@ -124,7 +124,7 @@ fn a_word_behind_a_barrier_of_all_threads_is_one() {
         format!(
             "\tld.param.u64 %rd9, [k_param_0];\n\tld.global.b32 %r11, [%rd9];\n\tsetp.lt.s32 %p3, %r1, 32;\n\
              \t@%p3 bra $L4;\n{ARRIVE}{}$L4:\n{store}\tbar.sync 0;\n{late}\tld.shared.b32 %r8, [%r3];\n\
-             \tsetp.eq.s32 %p6, %r8, 0;\n\t@%p6 bra $L5;\n\tbar.sync 0;\n$L5:\n",
+             \tsetp.eq.s32 %p6, %r8, 0;\n\t@%p6 bra $L5;\n\tbar.sync 1, 64;\n$L5:\n",
             wait("L2", "%rd1")
         )
     };

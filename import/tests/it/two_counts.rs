@@ -1,11 +1,11 @@
 //! Two warps that count the same tiles in different ways. Each kernel is proved, and a variant with one change is not.
 
-/// The verdict on a kernel of two warps that each meet at a barrier as often as their code says in `%r20`. `%rd1` is an
-/// array, and `%r10`, `%r11`, `%r30` and `%r31` are sizes.
+/// The verdict on a kernel of two warps that each meet at a barrier as often as their code says in `%r20`. The barrier counts
+/// threads, so it waits for a warp that has ended. `%rd1` is an array, and `%r10`, `%r11`, `%r30` and `%r31` are sizes.
 fn verdict(first: &str, second: &str) -> String {
     let loop_of = |label: &str| {
         format!(
-            "\tsetp.lt.s32 %p2, %r20, 1;\n\t@%p2 bra $D;\n\tmov.b32 %r12, 0;\n${label}:\n\tbar.sync 0;\n\
+            "\tsetp.lt.s32 %p2, %r20, 1;\n\t@%p2 bra $D;\n\tmov.b32 %r12, 0;\n${label}:\n\tbar.sync 1, 64;\n\
              \tadd.s32 %r12, %r12, 1;\n\tsetp.lt.s32 %p3, %r12, %r20;\n\t@%p3 bra ${label};\n\tbra.uni $D;\n"
         )
     };
@@ -83,14 +83,14 @@ fn a_loop_over_structures_ends_with_the_last_tile() {
     let plain = format!("{bounds}\tsub.s32 %r20, %r22, %r21;\n");
     let scheduler = |next: i32| {
         format!(
-            "{bounds}\tsetp.ge.s32 %p4, %r21, %r22;\n\t@%p4 bra $D;\n\tmov.b32 %r23, 0;\n$S:\n\tbar.sync 0;\n\
+            "{bounds}\tsetp.ge.s32 %p4, %r21, %r22;\n\t@%p4 bra $D;\n\tmov.b32 %r23, 0;\n$S:\n\tbar.sync 1, 64;\n\
              \tadd.s32 %r24, %r21, %r23;\n\tadd.s32 %r24, %r24, {next};\n\tsetp.lt.s32 %p5, %r24, %r22;\n\
              \tadd.s32 %r25, %r23, {next};\n\tselp.b32 %r25, %r25, %r21, %p5;\n\tselp.b32 %r26, %r21, %r22, %p5;\n\
              \tselp.b32 %r22, %r22, 0, %p5;\n\tmov.b32 %r21, %r26;\n\tmov.b32 %r23, %r25;\n\
              \tadd.s32 %r27, %r21, %r23;\n\tsetp.lt.s32 %p6, %r27, %r22;\n\t@%p6 bra $S;\n\tbra.uni $D;\n"
         )
     };
-    let counted = "\tsetp.lt.s32 %p2, %r20, 1;\n\t@%p2 bra $D;\n\tmov.b32 %r12, 0;\n$L:\n\tbar.sync 0;\n\
+    let counted = "\tsetp.lt.s32 %p2, %r20, 1;\n\t@%p2 bra $D;\n\tmov.b32 %r12, 0;\n$L:\n\tbar.sync 1, 64;\n\
                    \tadd.s32 %r12, %r12, 1;\n\tsetp.lt.s32 %p3, %r12, %r20;\n\t@%p3 bra $L;\n";
     assert_eq!(roles(&format!("{plain}{counted}"), &scheduler(1)), "proved\t");
     not_proved(&roles(&format!("{plain}{counted}"), &scheduler(2)));

@@ -253,6 +253,7 @@ impl<'a> Lower<'a> {
             lets: Vec::new(),
             loose: !given.is_empty(),
             opaque_globals: false,
+            ended_leave: false,
             reads_checked: false,
         };
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();

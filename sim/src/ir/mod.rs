@@ -434,6 +434,9 @@ pub struct Program {
     pub loose: bool,
     /// Whether global accesses are checked for neither extents nor races: imported kernels, whose addresses are unknown.
     pub opaque_globals: bool,
+    /// Whether a CTA barrier does not wait for warps that have ended, and the program may rely on that: compiled kernels (PTX
+    /// ISA, `exit`). What an ended warp did is in no order with what is behind the barrier.
+    pub ended_leave: bool,
     /// Whether a read of shared memory that nothing has written is a fault in an imported kernel, too.
     pub reads_checked: bool,
 }

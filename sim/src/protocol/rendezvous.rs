@@ -235,7 +235,7 @@ impl World<'_> {
     /// Reports that the CTA barrier at `pc` is reached after an agent has left the CTA, where a kernel may not rely on
     /// ended warps.
     fn divergent(&mut self, a: AgentId, pc: u32, ix: RendezvousIx, gone: AgentId) {
-        if self.spec.rules.exit_releases {
+        if self.spec.rules.exit_releases || self.prog.ended_leave {
             return;
         }
         let message = format!(

@@ -1,5 +1,6 @@
 //! Generates the program's code.
 
+mod free;
 mod global;
 mod ops;
 mod places;
@@ -12,14 +13,14 @@ use warpline_sim::ir::{
 };
 
 use crate::ptx::Error;
-use crate::symbolic::{Atom, NO_LOOP, Node, Op, Term};
+use crate::symbolic::{Atom, Node, Op, Term};
 
 use super::Free;
 use super::build::{FIRST, Plan};
 use super::iterations::data::count_varies;
 use super::launch::ParamField;
 use super::launch::asserted;
-use super::launch::exprs::{Names, opposite};
+use super::launch::exprs::Names;
 use super::merge::{Merged, MergedKind, Set, each_term};
 use super::walk::shared::Shared;
 
@@ -231,64 +232,6 @@ impl<'e, 's, 'a> Emit<'e, 's, 'a> {
             some.iter().chain(&cta).for_each(|b| self.land(*b));
         }
         Ok(())
-    }
-
-    /// A symbol for a condition over the launch, both outcomes of which are tried.
-    fn free_symbol(&mut self, at: usize, c: Term) -> Expr {
-        if let Some(opposite) = opposite(&mut self.s.arena, c)
-            && self.names.symbols.contains_key(&opposite)
-        {
-            return Expr::unary(warpline_sim::ir::Unary::Not, self.free_symbol(at, opposite));
-        }
-        let line = self.s.entry.code[at].line;
-        let e = self.names.symbol(c, format!("cond_{line}"));
-        if let Expr::Param(symbol) = e
-            && !self.free.iter().any(|f| f.symbol == symbol)
-        {
-            self.free.push(Free { symbol, line });
-        }
-        e
-    }
-
-    /// Whether the symbols that a condition reads are trip counts and bits of sizes, and all of these symbols.
-    fn only_trips(&mut self, c: Term) -> (bool, BTreeSet<Term>) {
-        let (mut only_trips, mut read) = (true, BTreeSet::new());
-        let names = &self.names;
-        names.leaves(&mut self.s.arena, c, &mut |t| {
-            only_trips &= names.is_varied(t);
-            read.insert(t);
-        });
-        (only_trips, read)
-    }
-
-    /// Makes comparisons over the launch in an expression free conditions, where trip counts do not decide them. A
-    /// register that has one value behind a branch and another beside it contains such a comparison.
-    fn free_comparisons(&mut self, at: usize, t: Term, searched: bool) {
-        if self.names.symbols.contains_key(&t) || self.s.timing.is_some() {
-            return;
-        }
-        match self.s.arena.node(t).clone() {
-            Node::Op(Op::Ge | Op::Eq, _) if self.of_launch(t) || searched && self.of_search(t) => {
-                if !self.only_trips(t).0 {
-                    self.free_symbol(at, t);
-                }
-            }
-            // A function of the launch that is 0 or 1, such as a comparison of floating-point numbers.
-            Node::Op(Op::Load, _) if self.s.arena.is_boolean(t) && self.of_launch(t) => drop(self.free_symbol(at, t)),
-            Node::Op(_, args) => args.iter().for_each(|x| self.free_comparisons(at, *x, searched)),
-            Node::Sum(_, parts) => parts.iter().for_each(|(x, _)| self.free_comparisons(at, *x, searched)),
-            Node::Table(i, ..) => self.free_comparisons(at, i, searched),
-            Node::Const(_) | Node::Atom(_) => {}
-        }
-    }
-
-    fn of_launch(&self, t: Term) -> bool {
-        !self.s.arena.mentions(t, |x| matches!(x, Atom::Counter(_) | Atom::Var(_)))
-    }
-
-    /// Whether a value is one of the launch where counts of iterations are.
-    fn of_search(&self, t: Term) -> bool {
-        !self.s.arena.mentions(t, |x| matches!(x, Atom::Counter(h) if h != NO_LOOP) || matches!(x, Atom::Var(_)))
     }
 
     fn expr(&mut self, at: usize, t: Term) -> Result<Expr, Error> {

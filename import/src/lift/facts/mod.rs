@@ -6,6 +6,7 @@
 //! | `natural`, `pointers` | registers that are never negative; addresses that are never in shared memory |
 //! | `threads` | the shape of a block, if the text does not state it |
 //! | `room` | the most threads that declared arrays have room for |
+//! | `headers` | searches whose loop begins where the loop around them begins, as loops of their own |
 //! | `idle` | branches between whose sides nothing happens but arithmetic |
 //! | `liveness` | the registers whose values are read behind a place |
 //! | `loop_parts`, `shape` | the part of a loop that a register depends on; what a term computes of lane and registers |
@@ -17,6 +18,7 @@
 
 pub(crate) mod defaults;
 pub(crate) mod global_words;
+pub(crate) mod headers;
 pub(crate) mod idle;
 pub(crate) mod in_flight;
 pub(crate) mod liveness;

@@ -3,7 +3,8 @@
 //! A loop goes on as long as `y(i) >= 0` holds, and compares `x(i) >= 0` in its body, where `x(i) >= y(i + 1)` for every
 //! launch. In each iteration but the last one, the loop goes on, so `y(i + 1) >= 0`, and the comparison holds. In the last
 //! iteration it is a value of the launch: both outcomes are proved. Where `x(i) >= y(i)`, the comparison always holds: a last
-//! iteration that the loop leaves at its end stands behind the loop, with nodes of its own.
+//! iteration that the loop leaves at its end stands behind the loop, with nodes of its own. A comparison that fails in each
+//! iteration but the last one is the opposite of one that holds.
 
 use std::collections::BTreeSet;
 
@@ -46,26 +47,27 @@ fn in_loop(s: &mut Shared<'_>, h: u32, count: Term, body: Vec<Merged>) -> Vec<Me
     let last = s.arena.plus(count, -1);
     let mut with: FxHashMap<Term, Term> = FxHashMap::default();
     for t in found {
-        let Node::Op(Op::Ge, args) = s.arena.node(t).clone() else { continue };
-        let implies = |s: &mut Shared<'_>, y: Term| {
-            let more = s.arena.sub(args[0], y);
-            s.arena.range(more).0 >= 0
-        };
-        if in_all.iter().any(|y| implies(s, *y)) {
-            with.insert(t, s.arena.int(1));
-            continue;
+        let fails = s.arena.not(t);
+        for (c, holds) in [(t, true), (fails, false)] {
+            let always = in_all.iter().any(|y| s.arena.follows(c, *y));
+            if !always && !stays.iter().any(|(y, _)| s.arena.follows(c, *y)) {
+                continue;
+            }
+            let later = s.arena.sub(last, i);
+            let later = s.arena.plus(later, -1);
+            let before = s.arena.ge(later);
+            let at_last = s.arena.replace(c, &FxHashMap::from_iter([(i, last)]), &mut FxHashMap::default());
+            // Where both are equal and the loop has one exit, the comparison does not hold in the last iteration.
+            let same = one_exit(&s.arena, count) && c == stays[0].0;
+            let new = match (always, same) {
+                (true, _) => s.arena.int(1),
+                (_, true) => before,
+                _ => s.arena.op(Op::Either, &[before, at_last]),
+            };
+            let new = if holds { new } else { s.arena.not(new) };
+            with.insert(t, new);
+            break;
         }
-        if !stays.iter().any(|(y, _)| implies(s, *y)) {
-            continue;
-        }
-        let later = s.arena.sub(last, i);
-        let later = s.arena.plus(later, -1);
-        let before = s.arena.ge(later);
-        let at_last = s.arena.replace(t, &FxHashMap::from_iter([(i, last)]), &mut FxHashMap::default());
-        // Where both are equal and the loop has one exit, the comparison does not hold in the last iteration.
-        let same = one_exit(&s.arena, count) && args[0] == stays[0].0;
-        let new = if same { before } else { s.arena.op(Op::Either, &[before, at_last]) };
-        with.insert(t, new);
     }
     if with.is_empty() {
         return body;
@@ -75,9 +77,8 @@ fn in_loop(s: &mut Shared<'_>, h: u32, count: Term, body: Vec<Merged>) -> Vec<Me
     body.iter().map(|n| replaced(s, n, &mut f)).collect()
 }
 
-/// Terms over the number of the iteration that are not negative as long as a loop with this trip count goes on. Beside
-/// each is how many iterations the loop makes behind those in which the term is not negative: 1 where the loop is left at
-/// its end.
+/// Comparisons with the number of the iteration that hold as long as a loop with this trip count goes on. Beside each is how
+/// many iterations the loop makes behind those in which it holds: 1 where the loop is left at its end.
 fn goes_on(a: &Arena, count: Term, behind: i64, found: &mut Vec<(Term, i64)>) {
     let (k, parts) = a.parts(count);
     if let ([(t, 1)], true) = (&*parts, k != 0) {
@@ -88,7 +89,7 @@ fn goes_on(a: &Arena, count: Term, behind: i64, found: &mut Vec<(Term, i64)>) {
         Node::Op(Op::Max, args) if a.constant(args[0]) == Some(0) => goes_on(a, args[1], behind, found),
         Node::Op(Op::Min, args) => args.iter().for_each(|t| goes_on(a, *t, behind, found)),
         Node::Op(Op::Trips, args) if (0..=1).contains(&behind) => {
-            if let Node::Op(Op::Ge, args) = a.node(args[0]) {
+            if let Node::Op(Op::Ge, _) = a.node(args[0]) {
                 found.push((args[0], behind));
             }
         }
@@ -119,12 +120,16 @@ fn conditions(a: &Arena, list: &[Merged], h: u32) -> BTreeSet<Term> {
 
 fn comparisons(a: &Arena, t: Term, h: u32, found: &mut BTreeSet<Term>) {
     match a.node(t) {
-        Node::Op(Op::Ge, _) => {
+        Node::Op(op @ (Op::Ge | Op::Either | Op::Both), args) => {
             let counts = a.mentions(t, |x| x == Atom::Counter(h));
             let of_launch = a.mentions(t, |x| matches!(x, Atom::Param(..) | Atom::Place(_)));
             let other = |x: Atom| !matches!(x, Atom::Param(..) | Atom::Place(_)) && x != Atom::Counter(h);
             if counts && of_launch && !a.mentions(t, other) {
                 found.insert(t);
+            }
+            // A disjunction is one condition of the last iteration, as an unsigned comparison is.
+            if op != &Op::Ge {
+                args.iter().for_each(|x| comparisons(a, *x, h, found));
             }
         }
         Node::Op(_, args) => args.iter().for_each(|x| comparisons(a, *x, h, found)),

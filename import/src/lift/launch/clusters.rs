@@ -2,6 +2,7 @@
 
 use crate::flow::Flow;
 use crate::lift::build::lift_cases;
+use crate::lift::facts::headers::separated;
 use crate::lift::walk::shared::Shared;
 use crate::lift::{Launch, Lifted};
 use crate::ptx::{Arg, Entry, Error, Inst, Module};
@@ -17,6 +18,8 @@ const LARGEST: u32 = 16;
 pub fn lift(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Result<Lifted, Error> {
     let without = alone::without_work(entry).filter(|_| !launch.timed);
     let entry = without.as_ref().unwrap_or(entry);
+    let apart = separated(entry);
+    let entry = apart.as_ref().unwrap_or(entry);
     let flow = Flow::of(entry)?;
     let (error, wanted) = match lift_cases(module, entry, &flow, (file, text), launch) {
         Ok(lifted) => return Ok(lifted),

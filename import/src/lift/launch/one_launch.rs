@@ -28,6 +28,7 @@ use warpline_sim::ir::Program;
 
 use crate::flow::Flow;
 use crate::lift::build::program_of;
+use crate::lift::facts::headers::separated;
 use crate::lift::memory::always::Accesses;
 use crate::lift::memory::anywhere::Unknown;
 use crate::lift::merge::effects_of::{map_effect, terms_of};
@@ -61,6 +62,8 @@ pub struct OneLaunch {
 
 /// An entry in some launches: those in which it does most. None where it cannot be followed in a launch.
 pub fn in_launches(module: &Module, entry: &Entry, file: &str, text: &str, launch: &Launch) -> Vec<OneLaunch> {
+    let apart = separated(entry);
+    let entry = apart.as_ref().unwrap_or(entry);
     let Ok(flow) = Flow::of(entry) else { return Vec::new() };
     let (mut open, mut found) = (vec![Vec::new()], Vec::new());
     let how = How { words: true, unknown: Unknown::OfLaunch, counts_capped: false, second_try: true };

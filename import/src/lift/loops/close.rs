@@ -167,14 +167,16 @@ impl Walk<'_, '_> {
         let at = self.s.flow.blocks[header as usize].first;
         let counter = self.s.arena.atom(Atom::Counter(header));
         let acts = !nodes.is_empty() || exits.iter().any(|e| !e.tail.is_empty());
-        let mut counts = Vec::new();
+        let (mut counts, mut stays) = (Vec::new(), Vec::new());
         let mut passed = Facts::default();
         for e in &exits {
             // An exit is reached where those before it in the iteration are not taken. Otherwise its count does not matter.
             let stay = self.s.arena.known_but(e.stay, &passed);
             self.s.arena.learn(e.stay, true, &mut passed);
             counts.push(self.count(header, (e.at, stay), acts)?);
+            stays.push(stay);
         }
+        self.only_in_last(header, (&exits, &stays), &mut counts);
         let stays = counts[1..].iter().fold(counts[0], |m, q| self.s.arena.op(Op::Min, &[m, *q]));
         let whole = exits.iter().all(|e| e.before == Some(nodes.len()));
         let rotated = !nodes.is_empty() && whole || (nodes.is_empty() && !solved.vars.is_empty());
@@ -279,7 +281,7 @@ impl Walk<'_, '_> {
 
     /// How often a loop goes on behind its first iteration, by the count of all its iterations: a loop whose condition is
     /// tested before it has as many as one that tests it in each.
-    fn with_first(&mut self, stays: Term) -> Term {
+    pub(super) fn with_first(&mut self, stays: Term) -> Term {
         let a = &mut self.s.arena;
         let TermNode::Op(Op::Trips, args) = a.node(stays).clone() else { return stays };
         let before = a.at_number(args[0], -1);

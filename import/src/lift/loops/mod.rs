@@ -14,6 +14,7 @@
 //! | `one_by_one` | loops of a few iterations that only compute, such as a mask |
 //! | `strides`, `first` | loops of which each lane makes its own number of iterations |
 //! | `in_step` | registers that count iterations as long as the loop goes on |
+//! | `only_in_last` | exits that only the last iteration can take |
 //! | `implied` | loops whose end follows from a choice in their body |
 
 pub(crate) mod close;
@@ -24,6 +25,7 @@ pub(crate) mod implied;
 mod in_step;
 pub(crate) mod named;
 pub(crate) mod one_by_one;
+mod only_in_last;
 pub(crate) mod recurrences;
 pub(crate) mod searches;
 pub(crate) mod solve;
