@@ -85,6 +85,22 @@ impl Arena {
         self.intern(Node::Op(Op::Or, Rc::new([a.min(b), a.max(b)])))
     }
 
+    /// Flips the highest bit of a remainder: half of the modulus is added, and taken away where that passes the end. The
+    /// slot after the next one of a ring of four is `8 * (i % 4) ^ 16`.
+    fn half_way(&mut self, t: Term, flips: Term) -> Option<Term> {
+        let flips = self.constant(flips)?;
+        let (0, parts) = self.parts(t) else { return None };
+        let [(r, by)] = *parts else { return None };
+        let Node::Op(Op::Rem, of) = self.node(r).clone() else { return None };
+        let m = self.constant(of[1]).filter(|m| *m >= 2 && (*m as u64).is_power_of_two())?;
+        let single = by > 0 && (by as u64).is_power_of_two() && by.checked_mul(m / 2) == Some(flips);
+        single.then(|| {
+            let later = self.plus(of[0], m / 2);
+            let slot = self.rem(later, of[1]);
+            self.scale(slot, by)
+        })
+    }
+
     /// Bitwise exclusive or.
     pub fn xor(&mut self, a: Term, b: Term) -> Term {
         if let (Some(x), Some(y)) = (self.constant(a), self.constant(b)) {
@@ -100,6 +116,9 @@ impl Arena {
             return t;
         }
         if let Some(t) = self.xor_of_multiples(a, b) {
+            return t;
+        }
+        if let Some(t) = self.half_way(a, b).or_else(|| self.half_way(b, a)) {
             return t;
         }
         let bit = |s: &Self, t: Term| s.is_boolean(t);
@@ -229,6 +248,27 @@ impl Arena {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_highest_bit_of_a_remainder_is_half_of_a_ring() {
+        let mut a = Arena::default();
+        let (i, four) = (a.atom(crate::symbolic::Atom::Var(1)), a.int(4));
+        let slot = a.rem(i, four);
+        let place = a.scale(slot, 8);
+        let (high, low) = (a.int(16), a.int(8));
+        let later = a.plus(i, 2);
+        let later = a.rem(later, four);
+        let later = a.scale(later, 8);
+        let flipped = a.xor(place, high);
+        assert_eq!(a.show(flipped), a.show(later));
+        assert_eq!(flipped, later);
+        // Another bit passes nothing on.
+        let other = a.xor(place, low);
+        let next = a.plus(i, 1);
+        let next = a.rem(next, four);
+        let next = a.scale(next, 8);
+        assert_ne!(other, next);
+    }
     use crate::symbolic::Atom;
 
     #[test]

@@ -34,6 +34,7 @@ use rustc_hash::FxHashMap;
 pub use boolean::Facts;
 pub use outcomes::Numbered;
 pub use pulled::Sequence;
+pub use range::Largest;
 use reads::Memory;
 pub use reads::{Linear, NO_LOOP};
 
@@ -210,6 +211,8 @@ pub struct Arena {
     pub predicates: std::collections::BTreeSet<i64>,
     /// Functions whose values are not negative where some of their operands are not.
     pub natural_functions: BTreeMap<i64, Vec<usize>>,
+    /// By its name, the largest value of a function.
+    pub largest: BTreeMap<i64, Largest>,
     /// What searches leave for each iteration, by what the iteration before makes.
     pub sequences: FxHashMap<Term, Sequence>,
     /// The parts of numbers that are packed from parts of this many bits, lowest first.
@@ -426,27 +429,6 @@ impl Arena {
     /// Calls `f` on each atom of a term, once.
     pub fn each_atom(&self, t: Term, f: &mut impl FnMut(Atom)) {
         self.atoms[t as usize].iter().for_each(|a| f(*a));
-    }
-
-    /// A term in which other terms replace atoms.
-    pub fn replace(&mut self, t: Term, with: &FxHashMap<Term, Term>, memo: &mut FxHashMap<Term, Term>) -> Term {
-        if let Some(x) = with.get(&t).or(memo.get(&t)) {
-            return *x;
-        }
-        let new = match self.node(t).clone() {
-            Node::Const(_) | Node::Atom(_) => t,
-            Node::Sum(k, parts) => self.sum_of(k, &parts, &mut |a, x| a.replace(x, with, memo)),
-            Node::Op(op, args) => {
-                let args: Vec<Term> = args.iter().map(|x| self.replace(*x, with, memo)).collect();
-                self.op(op, &args)
-            }
-            Node::Table(i, first, cycle) => {
-                let i = self.replace(i, with, memo);
-                self.table(i, first.to_vec(), cycle.to_vec())
-            }
-        };
-        memo.insert(t, new);
-        new
     }
 
     /// An operator on operands, simplified.

@@ -7,6 +7,15 @@ use super::{Arena, Atom, Node, Op, Place, Term};
 /// Stands for a missing bound.
 const FAR: i64 = 1 << 62;
 
+/// The largest value of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Largest {
+    /// The largest value, unless one of the operands is larger.
+    pub number: i64,
+    /// These operands, by their places.
+    pub operands: Vec<usize>,
+}
+
 impl Arena {
     /// Smallest and largest value; beyond 2^61 where there is no bound.
     pub fn range(&self, t: Term) -> (i64, i64) {
@@ -69,6 +78,14 @@ impl Arena {
     /// The largest value of a signed number that was shifted to the right.
     pub fn most_shifted(&self, t: Term) -> Option<i64> {
         self.shifted.get(&t).filter(|(_, unsigned)| !unsigned).map(|(most, _)| *most)
+    }
+
+    /// The largest value of a function.
+    fn largest_of(&self, args: &[Term]) -> i64 {
+        let known = self.constant(args[0]).and_then(|name| self.largest.get(&name));
+        known.map_or(FAR, |l| {
+            l.operands.iter().fold(l.number, |m, n| m.max(args.get(*n).map_or(FAR, |t| self.range(*t).1)))
+        })
     }
 
     /// Whether the value of a function is not negative.
@@ -186,7 +203,7 @@ impl Arena {
             },
             Op::MulHigh if at(0).0 >= 0 => (0, at(0).1),
             Op::Load if self.constant(args[0]).is_some_and(|at| self.predicates.contains(&at)) => (0, 1),
-            Op::Load if self.is_natural(args) => (0, FAR),
+            Op::Load if self.is_natural(args) => (0, self.largest_of(args)),
             Op::Load if self.constant(args[0]) == Some(super::outcomes::LENGTH) => (0, (1 << 31) - 1),
             Op::Shl | Op::MulHigh | Op::Load => (-FAR, FAR),
         }

@@ -29,6 +29,27 @@ pub struct Linear {
 }
 
 impl Arena {
+    /// A term in which other terms replace atoms.
+    pub fn replace(&mut self, t: Term, with: &FxHashMap<Term, Term>, memo: &mut FxHashMap<Term, Term>) -> Term {
+        if let Some(x) = with.get(&t).or(memo.get(&t)) {
+            return *x;
+        }
+        let new = match self.node(t).clone() {
+            Node::Const(_) | Node::Atom(_) => t,
+            Node::Sum(k, parts) => self.sum_of(k, &parts, &mut |a, x| a.replace(x, with, memo)),
+            Node::Op(op, args) => {
+                let args: Vec<Term> = args.iter().map(|x| self.replace(*x, with, memo)).collect();
+                self.op(op, &args)
+            }
+            Node::Table(i, first, cycle) => {
+                let i = self.replace(i, with, memo);
+                self.table(i, first.to_vec(), cycle.to_vec())
+            }
+        };
+        memo.insert(t, new);
+        new
+    }
+
     /// Whether a term contains an atom for which `f` is true.
     pub fn mentions(&self, t: Term, f: impl Fn(Atom) -> bool) -> bool {
         self.atoms[t as usize].iter().any(|a| f(*a))

@@ -25,6 +25,7 @@ mod families;
 mod far;
 mod finer;
 mod found;
+mod grouped;
 mod habits;
 mod halves;
 mod idle_loops;

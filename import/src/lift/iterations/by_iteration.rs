@@ -12,14 +12,18 @@
 //! run time. Each condition is a bit of it. The rest is what the trip counts of loops inside depend on. A proof lets these
 //! numbers be any. That is more than any launch has, so a fault may be one of no launch.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
 use crate::lift::launch::exprs::opposite;
 use crate::lift::launch::symbols::{bases, replaced};
+use crate::lift::merge::unread::without_unread;
 use crate::lift::merge::{Merged, MergedKind, each_node, each_term};
 use crate::lift::walk::shared::Shared;
 use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term};
 
+use super::kept;
 use super::thresholds::{as_extremes, is_of_launch};
 
 /// The largest number of conditions. A proof tries each combination of their outcomes in each iteration.
@@ -62,6 +66,10 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
     let counts = self::counts(s, &tree);
     // All lengths depend on one: the largest part that all have, if nothing else reads what it is computed from.
     let parts = common(&mut s.arena, &counts);
+    let tree = match (parts.first(), parts.last()) {
+        (Some(whole), Some(base)) => none_by_whole(s, tree, *base, *whole),
+        _ => tree,
+    };
     found.length = parts.last().copied();
     if let (Some(whole), Some(base)) = (parts.first(), parts.last())
         && !reads_beside(s, &tree, *base, *whole)
@@ -75,6 +83,7 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
         None => 0,
     };
     let least = found.length.map_or(least, |length| s.arena.range(length).0.clamp(least, MOST_LEAST));
+    let kept = kept::conditions(s, &tree);
     let tree = in_loops(s, tree, &mut |s, h, body| {
         let mut body = body;
         // Roles without a loop inside may ask whether there are iterations.
@@ -87,6 +96,10 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
             body = body.iter().map(|n| replaced(s, n, &mut f)).collect();
         }
         put(s, &body, |s, with| {
+            for t in asked(&body).into_iter().filter(|t| kept.contains(t)) {
+                with.insert(t, s.arena.outcome(found.conditions.len() as u32, h));
+                found.conditions.push(t);
+            }
             for t in conditions(s, &body, h, &bases) {
                 let any = s.arena.of_no_loop(t, h);
                 let other = opposite(&mut s.arena, any);
@@ -101,6 +114,7 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
             }
         })
     });
+    let tree = without_unread(s, tree);
     if found.length.is_some() {
         s.assume(s.entry.line, "sizes that set trip counts are not negative");
     }
@@ -110,6 +124,17 @@ pub(crate) fn numbered(s: &mut Shared<'_>, tree: Vec<Merged>, with_steps: bool) 
     let any = found.length.is_some() || !found.conditions.is_empty();
     let outcomes = found.conditions.len();
     (any && one && outcomes <= MOST).then_some((tree, outcomes as u32))
+}
+
+/// The conditions of branches.
+fn asked(list: &[Merged]) -> Vec<Term> {
+    let mut found = Vec::new();
+    each_node(list, &mut |n| {
+        if let MergedKind::If(c, ..) = n.kind {
+            found.push(c);
+        }
+    });
+    found
 }
 
 /// Makes the body of the loop with a header another one.
@@ -242,22 +267,46 @@ fn counts_of(body: &[Merged]) -> Vec<Term> {
     counts
 }
 
-/// Whether a term of a tree reads one term other than as a part of another one. Both are over the iteration of no loop.
-fn reads_beside(s: &mut Shared<'_>, tree: &[Merged], base: Term, whole: Term) -> bool {
-    let mut all = Vec::new();
-    each_term(tree, &mut |t| all.push(t));
-    let mut headers = Vec::new();
-    all.sort_unstable();
-    all.dedup();
-    all.iter().for_each(|t| {
-        s.arena.each_atom(*t, &mut |x| {
+/// All terms of a tree, and the loops of which they read the iteration.
+fn terms(a: &Arena, tree: &[Merged]) -> (BTreeSet<Term>, BTreeSet<u32>) {
+    let (mut all, mut headers) = (BTreeSet::new(), BTreeSet::new());
+    each_term(tree, &mut |t| all.extend([t]));
+    for t in &all {
+        a.each_atom(*t, &mut |x| {
             if let Atom::Counter(h) = x {
-                headers.push(h);
+                headers.insert(h);
             }
         });
-    });
-    headers.sort_unstable();
-    headers.dedup();
+    }
+    (all, headers)
+}
+
+/// A tree that asks whether a quotient that rounds up is 0, and not whether its dividend is. Both are 0 in the same
+/// iterations, as sizes are not negative. Both terms are over the iteration of no loop.
+fn none_by_whole(s: &mut Shared<'_>, tree: Vec<Merged>, base: Term, whole: Term) -> Vec<Merged> {
+    let Node::Op(Op::Div, args) = s.arena.node(whole).clone() else { return tree };
+    let more = s.arena.sub(args[0], base);
+    let Some((more, by)) = s.arena.constant(more).zip(s.arena.constant(args[1])) else { return tree };
+    if by < 2 || more != by - 1 {
+        return tree;
+    }
+    let mut with = FxHashMap::default();
+    for h in terms(&s.arena, &tree).1 {
+        let i = s.arena.atom(Atom::Counter(h));
+        let [base, whole] = [base, whole].map(|t| {
+            let t = s.arena.at_iteration(t, NO_LOOP, i);
+            s.arena.eq(t)
+        });
+        with.insert(base, whole);
+    }
+    let mut memo = FxHashMap::default();
+    let mut f = |a: &mut Arena, t: Term| a.replace(t, &with, &mut memo);
+    tree.iter().map(|n| replaced(s, n, &mut f)).collect()
+}
+
+/// Whether a term of a tree reads one term other than as a part of another one. Both are over the iteration of no loop.
+fn reads_beside(s: &mut Shared<'_>, tree: &[Merged], base: Term, whole: Term) -> bool {
+    let (all, headers) = terms(&s.arena, tree);
     headers.into_iter().any(|h| {
         let i = s.arena.atom(Atom::Counter(h));
         let (base, whole) = (s.arena.at_iteration(base, NO_LOOP, i), s.arena.at_iteration(whole, NO_LOOP, i));

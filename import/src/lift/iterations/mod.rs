@@ -9,7 +9,7 @@
 //! | `residues`, `finer`, `own_count`, `within`, `positive` | comparisons with a quotient or the trip count | comparisons of the iteration |
 //! | `thresholds`, `behind`, `last` | a comparison that holds up to some iteration | two loops, or a comparison with the trip count |
 //! | `flat` | one loop over all steps of all tiles | a loop of steps in a loop of tiles |
-//! | `by_iteration` | a condition or a length that differs by tile | a part of a number of that tile |
+//! | `by_iteration`, `kept` | a condition or a length that differs by tile | a part of a number of that tile |
 //! | `data`, `orders`, `skipped`, `reset`, `uniform` | iterations that data decide | iterations between two barriers at which nothing is in flight |
 //! | `paced` | a loop over every second iteration of another | a function of its trip count |
 //! | `turns`, `nests` | turns of the CTAs of a cluster; loops with nothing beside them | one trip count |
@@ -23,6 +23,7 @@ pub(crate) mod equal;
 pub(crate) mod finer;
 pub(crate) mod flat;
 pub(crate) mod joined;
+pub(crate) mod kept;
 pub(crate) mod last;
 pub(crate) mod nests;
 pub(crate) mod next_step;

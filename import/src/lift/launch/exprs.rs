@@ -118,7 +118,7 @@ impl Names {
                 for t in args.iter() {
                     x.push(self.expr(a, *t)?);
                 }
-                operator(op, x)
+                if op == Op::Xor { exclusive(a, &args, x) } else { operator(op, x) }
             }
         }
     }
@@ -240,8 +240,12 @@ pub(crate) fn operator(op: Op, operands: Vec<Expr>) -> Option<Expr> {
         Op::Both => b(Binary::And, p, q?),
         Op::Either => b(Binary::Or, p, q?),
         Op::If => Expr::cond(p, q?, r?),
-        // Bits of booleans and of a phase.
-        Op::Xor => b(Binary::Rem, b(Binary::Add, p, q?), Expr::Const(2)),
+        // What is set in both numbers is counted twice in their sum.
+        Op::Xor => {
+            let q = q?;
+            let twice = b(Binary::Mul, b(Binary::BitAnd, p.clone(), q.clone()), Expr::Const(2));
+            b(Binary::Sub, b(Binary::Add, p, q), twice)
+        }
         Op::IfNegative => Expr::cond(b(Binary::Lt, p, Expr::Const(0)), q?, Expr::Const(0)),
         Op::DivZero => {
             let q = q?;
@@ -250,6 +254,25 @@ pub(crate) fn operator(op: Op, operands: Vec<Expr>) -> Option<Expr> {
         }
         Op::MulHigh | Op::Load | Op::Trips | Op::HowOften => return None,
     })
+}
+
+/// The exclusive or of two terms, by remainders where they are bits or one of them is a single bit.
+fn exclusive(a: &Arena, args: &[Term], operands: Vec<Expr>) -> Option<Expr> {
+    let b = |op, x: Expr, y: Expr| Expr::binary(op, x, y);
+    let [x, y] = operands.as_slice() else { return None };
+    if args.iter().all(|t| a.is_boolean(*t)) {
+        return Some(b(Binary::Rem, b(Binary::Add, x.clone(), y.clone()), Expr::Const(2)));
+    }
+    let bit = |t: Term| a.constant(t).filter(|c| (1..1 << 31).contains(c) && (*c as u64).is_power_of_two());
+    let (x, c) = match (bit(args[0]), bit(args[1])) {
+        (_, Some(c)) => (x, c),
+        (Some(c), _) => (y, c),
+        _ => return operator(Op::Xor, operands),
+    };
+    // A bit that is set is taken away, and another one is added.
+    let high = if c == 1 { x.clone() } else { b(Binary::Div, x.clone(), Expr::Const(c)) };
+    let set = b(Binary::Mul, b(Binary::Rem, high, Expr::Const(2)), Expr::Const(2 * c));
+    Some(b(Binary::Sub, b(Binary::Add, x.clone(), Expr::Const(c)), set))
 }
 
 /// Replaces a quotient that rounds to zero by one that rounds down. The two differ where one is 0 and the other -1; no

@@ -78,7 +78,7 @@ impl Walk<'_, '_> {
             let next = back[*r as usize].as_ref();
             follows(*r) && next.is_some_and(|v| (0..32).any(|lane| self.s.arena.reads_memory(v.at(lane))))
         };
-        if !ends && !changed.iter().any(by_words) {
+        if !ends && one_way && !changed.iter().any(by_words) {
             return None;
         }
         let blocks = flow.blocks.iter().enumerate().filter(|(b, _)| flow.loops[l].body[*b]);

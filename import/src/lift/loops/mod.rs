@@ -11,12 +11,14 @@
 //! | `mod`, `solve`, `close` | every loop: recurrences, then the end |
 //! | `computed`, `searches` | loops that only compute: a binary search by one lane, a search by the votes of a warp |
 //! | `functions`, `named`, `recurrences` | what a loop computes without a closed form, as a function with a name |
+//! | `bounded` | the largest value of such a function |
 //! | `one_by_one` | loops of a few iterations that only compute, such as a mask |
 //! | `strides`, `first` | loops of which each lane makes its own number of iterations |
 //! | `in_step` | registers that count iterations as long as the loop goes on |
 //! | `only_in_last` | exits that only the last iteration can take |
 //! | `implied` | loops whose end follows from a choice in their body |
 
+mod bounded;
 pub(crate) mod close;
 pub(crate) mod computed;
 pub(crate) mod first;

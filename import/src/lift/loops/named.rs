@@ -111,6 +111,10 @@ impl Loop {
         if let Some(needs) = needs {
             eval.walk.s.arena.natural_functions.insert(id, needs);
         }
+        let a = &mut eval.walk.s.arena;
+        if let Some(most) = self.largest(a, &shape.read, r, result) {
+            a.largest.insert(id, most);
+        }
         Some((id, shape.read, differs))
     }
 

@@ -52,7 +52,7 @@ impl Walk<'_, '_> {
             }
             for r in registers {
                 let part = self.s.part(l, *r, When::Each);
-                if searches && !self.searches(l, &part) || !searches && !self.holds(l, *r) {
+                if searches && !self.searches(l, &part) || !searches && !self.holds(l, *r) && !self.by_search(l, *r) {
                     continue;
                 }
                 let Some(v) = self.function(&part, entry, Some(i)) else { continue };
@@ -96,6 +96,18 @@ impl Walk<'_, '_> {
         let blocks = flow.blocks.iter().zip(&flow.loops[l].body).filter(|(_, inside)| **inside);
         let mut code = blocks.flat_map(|(b, _)| &self.s.entry.code[b.first..b.end]).filter(|i| written(i).contains(&r));
         code.all(|i| i.op == "ld" && i.has("global"))
+    }
+
+    /// Whether only searches inside of a loop set a register, such as the number of a group.
+    fn by_search(&self, l: usize, r: Reg) -> bool {
+        let flow = self.s.flow;
+        let inner: Vec<usize> = (0..flow.loops.len())
+            .filter(|x| *x != l && flow.loops[l].body[flow.loops[*x].header] && !self.does_more(*x))
+            .collect();
+        let sets = |b: &crate::flow::Block| self.s.entry.code[b.first..b.end].iter().any(|i| written(i).contains(&r));
+        let blocks = flow.blocks.iter().enumerate().filter(|(b, block)| flow.loops[l].body[*b] && sets(block));
+        let mut blocks = blocks.map(|(b, _)| inner.iter().any(|x| flow.loops[*x].body[b])).peekable();
+        blocks.peek().is_some() && blocks.all(|inside| inside)
     }
 
     /// Whether data that a register depends on depend on the register.

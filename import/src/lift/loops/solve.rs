@@ -8,6 +8,7 @@ use crate::lift::walk::Walk;
 use crate::ptx::Reg;
 use crate::symbolic::{ALL_LANES, Arena, Atom, Node as TermNode, Op, Sequence, Term};
 
+use super::bounded::{Carries, bound_sequences};
 use super::{LoopVar, Solved};
 
 /// The largest number of lanes in which a register becomes a variable.
@@ -71,6 +72,13 @@ impl Walk<'_, '_> {
                     let registers = by_data.chain(lost.iter().copied()).collect();
                     sequences = self.recurrences(header, i, entry, &registers);
                     let a = &mut self.s.arena;
+                    let each = open.iter().map(|(r, lane, first, next)| Carries {
+                        register: a.atom(Atom::Carried(header, *r, *lane)),
+                        first: *first,
+                        next: *next,
+                    });
+                    let each: Vec<Carries> = each.collect();
+                    bound_sequences(a, &each, &mut sequences);
                     let all =
                         open.iter().map(|(r, lane, first, b)| (a.atom(Atom::Carried(header, *r, *lane)), *first, *b));
                     searched.extend(all.filter(|(x, ..)| sequences.contains_key(x)));
