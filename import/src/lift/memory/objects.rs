@@ -23,7 +23,9 @@ pub(crate) fn objects(plan: &Plan) -> Vec<Object> {
         let (name, class) = if tensor {
             (format!("tmem_{}", (r.base - TENSOR) / 64), Class::Tmem)
         } else {
-            (format!("smem_{:x}", r.base), Class::Shared)
+            // The slots of a ring may begin ahead of shared memory, where nothing accesses the first ones.
+            let sign = if r.base < 0 { "minus_" } else { "" };
+            (format!("smem_{sign}{:x}", r.base.unsigned_abs()), Class::Shared)
         };
         let mut o = object(&name, class, Dtype::I8, r.slot, 1);
         o.slots = r.slots as u32;
