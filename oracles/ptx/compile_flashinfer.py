@@ -3,7 +3,7 @@
     python3 -m venv n && n/bin/pip install nvidia-cuda-nvcc==13.5.37 nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl \\
         nvidia-curand nvidia-cublas
     python3 -m venv v && v/bin/pip install torch apache-tvm-ffi tqdm requests einops click tabulate filelock packaging ninja \\
-        nvidia-ml-py && v/bin/pip install --no-deps flashinfer-python==0.7.4
+        nvidia-ml-py numpy && v/bin/pip install --no-deps flashinfer-python==0.7.4
     v/bin/python oracles/ptx/compile_flashinfer.py FOLDER --cuda n/lib/python3.11/site-packages/nvidia/cu13
 
 Two versions of CUDA's headers would meet in one environment: that is why there are two.
