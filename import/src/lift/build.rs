@@ -454,8 +454,7 @@ pub(super) fn plan(s: &Shared<'_>, tree: &[Merged], warps: u32) -> Result<Plan, 
         return Err(at_inst(s, at, "this copy brings no bytes".to_string(), "a barrier that expects some"));
     }
     let written = |e: &Effect, at: usize| touched(e, at, &loads, &stores);
-    let overwritten = s.mail.overwritten(a, tree, warps, &written);
-    if let Some(at) = overwritten.or_else(|| s.posts.overwritten(a, tree, warps, &written)) {
+    if let Some(at) = s.mail.overwritten(a, tree, warps, &written) {
         let message = "a word of shared memory that roles act on is written here, too".to_string();
         return Err(at_inst(s, at, message, "bytes of their own"));
     }

@@ -57,7 +57,7 @@ fn lift_with(
     (outcomes, how): (&[Outcome], How),
 ) -> Result<Lifted, (Error, Option<Wanted>)> {
     let (s, lists) = warps_in(module, entry, flow, launch, outcomes, how)?;
-    let (words, searches) = (s.mail.knows_words() || s.posts.is_used(), !s.searches.is_empty());
+    let (words, searches) = (s.mail.knows_words(), !s.searches.is_empty());
     // Without the words: they may be no help, where there are any.
     let without = std::cell::OnceCell::new();
     if !words {

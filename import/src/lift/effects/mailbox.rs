@@ -85,11 +85,6 @@ impl Mail {
         !self.read.is_empty() || self.next.values().flatten().any(meets)
     }
 
-    /// Whether values of words are looked up.
-    pub(crate) fn looks_up_words(&self) -> bool {
-        !self.without_words
-    }
-
     /// Whether the value of a word was looked up.
     pub(crate) fn knows_words(&self) -> bool {
         !self.words.is_empty()

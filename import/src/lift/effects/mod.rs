@@ -64,7 +64,6 @@ impl Walk<'_, '_> {
                         Some(runs) => self.push(at, 0, Effect::Touch(Touch::Write, runs))?,
                         None => self.touches(at, i, Touch::Write)?,
                     }
-                    self.posts(at, i)?;
                 }
             }
             "ldmatrix" => {

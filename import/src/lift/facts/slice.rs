@@ -110,14 +110,13 @@ pub(crate) struct Slice {
     pub(crate) generic: Option<usize>,
 }
 
-/// The slice of an entry, with `more` registers that are needed. A program that is timed has the instructions of every
-/// branch.
+/// The slice of an entry. A program that is timed has the instructions of every branch.
 pub(crate) fn slice(
     code: &[Inst],
     flow: &Flow,
     regs: usize,
     timed: bool,
-    (pointers, accesses, more): (&Pointers, &List, &BTreeSet<Reg>),
+    (pointers, accesses): (&Pointers, &List),
 ) -> Slice {
     let followed = (pointers, accesses);
     let mut loops = if timed { Vec::new() } else { super::idle::loops(code, flow, followed) };
@@ -126,7 +125,7 @@ pub(crate) fn slice(
         let mut passed = vec![false; code.len()];
         idle.keys().copied().chain(loops.iter().flat_map(|l| l.code(flow))).for_each(|n| passed[n] = true);
         idle.values().flat_map(|b| b.code(flow)).for_each(|n| passed[n] = true);
-        let need = needed(code, regs, (timed, accesses, more), &|n| passed[n]);
+        let need = needed(code, regs, (timed, accesses), &|n| passed[n]);
         let before = (idle.len(), loops.len());
         let unneeded = |written: &[Reg]| written.iter().all(|r| !need[*r as usize]);
         idle.retain(|_, branch| unneeded(&branch.written));
@@ -140,14 +139,9 @@ pub(crate) fn slice(
 }
 
 /// Registers that operations, addresses and branches that are not idle depend on.
-fn needed(
-    code: &[Inst],
-    regs: usize,
-    (timed, accesses, more): (bool, &List, &BTreeSet<Reg>),
-    idle: &dyn Fn(usize) -> bool,
-) -> Vec<bool> {
+fn needed(code: &[Inst], regs: usize, (timed, accesses): (bool, &List), idle: &dyn Fn(usize) -> bool) -> Vec<bool> {
     let mut need = vec![false; regs];
-    let mut open: Vec<Reg> = more.iter().copied().collect();
+    let mut open: Vec<Reg> = Vec::new();
     let mut by: Vec<Vec<usize>> = vec![Vec::new(); regs];
     for (n, i) in code.iter().enumerate() {
         writes(i, &mut |r| by[r as usize].push(n));

@@ -86,12 +86,9 @@ impl Walk<'_, '_> {
                 }
                 (Val::Uni(t), _) if shared && !self.opaque(*t) => {
                     let t = self.s.arena.plus(*t, offset);
-                    let needed = matches!(a, Arg::Reg(r) if self.s.need[*r as usize]);
-                    let posted = if needed { self.posted(at, n, i, t, size) } else { None };
-                    match (self.known_word(t, size), posted) {
-                        (Some(value), _) => Val::Uni(value),
-                        (None, Some(value)) => value,
-                        (None, None) => self.shared_word(at, n, t),
+                    match self.known_word(t, size) {
+                        Some(value) => Val::Uni(value),
+                        None => self.shared_word(at, n, t),
                     }
                 }
                 (Val::Uni(_), _) if !shared => self.own_word(at, n, i, true),

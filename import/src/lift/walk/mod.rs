@@ -7,7 +7,7 @@
 //! | `values`, `loads`, `special`, `shuffle`, `masks`, `calls`, `wraps` | the value of a result |
 //! | `exits`, `choice`, `resume`, `vars` | where ways meet or leave a loop, and the registers there |
 //! | `optional`, `unsure`, `alike`, `loaded_behind` | branches that data decide |
-//! | `words`, `posts` | words of memory that the kernel itself may change, and those that it hands on in each turn |
+//! | `words` | words of memory that the kernel itself may change |
 
 pub(crate) mod alike;
 pub(crate) mod calls;
@@ -17,7 +17,6 @@ pub(crate) mod loaded_behind;
 pub(crate) mod loads;
 pub(crate) mod masks;
 pub(crate) mod optional;
-pub(crate) mod posts;
 pub(crate) mod remainders;
 pub(crate) mod resume;
 pub(crate) mod shared;

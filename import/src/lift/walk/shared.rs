@@ -18,8 +18,6 @@ use crate::lift::timed::serial;
 use crate::ptx::{Arg, Entry, Error, Inst, Module, Reg};
 use crate::symbolic::{Arena, FUNCTIONS, Term};
 
-use super::posts::Posts;
-
 /// The state that the walks of all warps share.
 #[derive(Clone)]
 pub(crate) struct Shared<'a> {
@@ -97,8 +95,6 @@ pub(crate) struct Shared<'a> {
     pub(crate) columns: i64,
     /// Mailboxes of worker warps.
     pub(crate) mail: Mail,
-    /// Words that warps post for others.
-    pub(crate) posts: Posts,
     /// The registers that hold states of mbarriers.
     pub(crate) states: states::States,
     /// The case of the launch that is lifted.
@@ -162,7 +158,6 @@ impl<'a> Shared<'a> {
         block: [u32; 3],
         outcomes: &[Outcome],
         How { words, unknown, counts_capped, second_try }: How,
-        posted: &BTreeSet<Reg>,
     ) -> (Shared<'a>, Option<usize>) {
         let mut addresses = FxHashMap::default();
         let mut next = 0u64;
@@ -177,7 +172,7 @@ impl<'a> Shared<'a> {
         let pointers = pointers::Pointers::of(module, entry);
         let accesses = if launch.timed { in_flight::List::new() } else { in_flight::accesses(&entry.code, flow) };
         let slice::Slice { need, idle, idle_loops, generic } =
-            slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, (&pointers, &accesses, posted));
+            slice::slice(&entry.code, flow, entry.regs.len(), launch.timed, (&pointers, &accesses));
         let searches =
             if launch.timed { searches::Searches::default() } else { searches::Searches::of(entry, flow, &need) };
         let mut shared = Shared {
@@ -222,7 +217,6 @@ impl<'a> Shared<'a> {
             columns: 0,
             assumed: BTreeMap::new(),
             mail: Mail::new(words),
-            posts: Posts::default(),
             states: Default::default(),
             cases: Cases { outcomes: outcomes.to_vec(), ..Cases::default() },
             data: 0,

@@ -1,6 +1,6 @@
 //! The walks of all warps of a cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::flow::Flow;
 use crate::lift::effects::bulk_rows::RowLanes;
@@ -9,7 +9,7 @@ use crate::lift::launch::Launch;
 use crate::lift::launch::cases::{Outcome, Wanted};
 use crate::lift::launch::clusters::cluster;
 use crate::lift::tree::{Kind, Node};
-use crate::ptx::{Entry, Error, Module, Reg};
+use crate::ptx::{Entry, Error, Module};
 use crate::symbolic::{Facts, Place};
 
 use super::shared::{How, Shared};
@@ -32,9 +32,9 @@ pub(crate) fn warps_in<'a>(
     how: How,
 ) -> Result<Walked<'a>, (Error, Option<Wanted>)> {
     let mut wanted = None;
-    let mut walked = |posted: &BTreeSet<Reg>| {
+    let mut walked = || {
         let block = block(entry, launch)?;
-        let (mut shared, generic) = Shared::new((module, entry, flow), launch, block, outcomes, how, posted);
+        let (mut shared, generic) = Shared::new((module, entry, flow), launch, block, outcomes, how);
         shared.cluster = cluster(&mut shared, launch)?;
         bound_places(&mut shared, launch);
         let warps = block.iter().product::<u32>().div_ceil(32);
@@ -42,19 +42,11 @@ pub(crate) fn warps_in<'a>(
             return Err(at_entry(entry, "the cluster has too many warps", "at most 128 warps in a cluster"));
         }
         assume(&mut shared, launch, generic);
-        let list = walks(&mut shared, &mut wanted);
-        let unfollowed = shared.posts.unfollowed(&entry.code, &shared.need);
-        Ok((list.map(|list| (shared, list)), unfollowed))
+        let list = walks(&mut shared, &mut wanted)?;
+        Ok((shared, list))
     };
-    let mut result = walked(&BTreeSet::new());
-    // Values of posted words are followed where words are found.
-    if let Ok((_, unfollowed)) = &result
-        && !unfollowed.is_empty()
-    {
-        let unfollowed = unfollowed.clone();
-        result = walked(&unfollowed);
-    }
-    result.and_then(|(walked, _)| walked).map_err(|e| (e, wanted))
+    let result = walked();
+    result.map_err(|e| (e, wanted))
 }
 
 fn at_entry(entry: &Entry, message: &str, expected: &str) -> Error {
@@ -129,8 +121,7 @@ fn walks(shared: &mut Shared<'_>, wanted: &mut Option<Wanted>) -> Result<Vec<Vec
     let mut kept = BTreeMap::new();
     shared.cases.note_arguments(&mut shared.arena);
     for round in 0..3 {
-        shared.posts.begin(&mut shared.arena, shared.mail.looks_up_words());
-        let last = round == 2 || round == 1 && !shared.mail.is_used() && !shared.posts.is_used();
+        let last = round == 2 || round == 1 && !shared.mail.is_used();
         shared.mail.begin();
         let known = shared.cases.begin(&mut shared.arena, last);
         list.clear();
