@@ -248,11 +248,12 @@ impl Arena {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::symbolic::Atom;
 
     #[test]
     fn the_highest_bit_of_a_remainder_is_half_of_a_ring() {
         let mut a = Arena::default();
-        let (i, four) = (a.atom(crate::symbolic::Atom::Var(1)), a.int(4));
+        let (i, four) = (a.atom(Atom::Var(1)), a.int(4));
         let slot = a.rem(i, four);
         let place = a.scale(slot, 8);
         let (high, low) = (a.int(16), a.int(8));
@@ -269,7 +270,6 @@ mod tests {
         let next = a.scale(next, 8);
         assert_ne!(other, next);
     }
-    use crate::symbolic::Atom;
 
     #[test]
     fn a_mask_of_two_runs_of_bits_is_a_sum() {

@@ -30,11 +30,10 @@ impl Arena {
 
     /// Whether a number is not negative wherever another one is not.
     pub fn follows_sign(&mut self, x: Term, y: Term) -> bool {
-        let more = self.sub(x, y);
-        self.range(more).0 >= 0 || self.without_quotients(y).into_iter().any(|y| self.follows_without(x, y))
+        self.is_no_less(x, y) || self.without_quotients(y).into_iter().any(|y| self.is_no_less(x, y))
     }
 
-    fn follows_without(&mut self, x: Term, y: Term) -> bool {
+    fn is_no_less(&mut self, x: Term, y: Term) -> bool {
         let more = self.sub(x, y);
         self.range(more).0 >= 0
     }

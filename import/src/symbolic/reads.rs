@@ -99,6 +99,11 @@ impl Arena {
         }
     }
 
+    /// The variables that a term reads, each once.
+    pub fn vars(&self, t: Term) -> impl Iterator<Item = u32> + '_ {
+        self.atoms[t as usize].iter().filter_map(|a| if let Atom::Var(v) = a { Some(*v) } else { None })
+    }
+
     /// A term of which the iteration of a loop is another one.
     pub fn at_iteration(&mut self, t: Term, header: u32, iteration: Term) -> Term {
         let counter = self.atom(Atom::Counter(header));

@@ -13,10 +13,11 @@
 //!                                                  goto loop
 //! ```
 //!
-//! Compilers merge two loops that begin at one block, and the control flow then has one natural loop with two ways back. A
-//! way back that only computes is one of a search if it reads what the work alone changes, as `tile`, and changes what the
-//! work does not, as `group`. A way back that skips work for a tile changes the tile, too, and is none. A jump in front of the
-//! search makes two loops of one. It does nothing, so each thread executes the same instructions in the same order.
+//! Compilers merge two loops that begin at one block, and the control flow then has one natural loop with two ways
+//! back. A way back that only computes is one of a search under two conditions. It reads what the work alone changes,
+//! as `tile`. It changes what the work does not, as `group`. A way back that skips work for a tile changes the tile,
+//! too, and is none. A jump in front of the search makes two loops of one. It does nothing, so each thread executes the
+//! same instructions in the same order.
 
 use std::collections::BTreeSet;
 

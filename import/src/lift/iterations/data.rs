@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::lift::launch::symbols::replaced;
 use crate::lift::merge::effects_of::{map_effect, terms_of};
-use crate::lift::merge::{Merged, MergedKind, Set, each_op, each_term, reads};
+use crate::lift::merge::{Merged, MergedKind, Set, each_op, reads_of};
 use crate::lift::walk::shared::Shared;
 use crate::ptx::Error;
 use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term};
@@ -35,9 +35,7 @@ pub(crate) fn cut(s: &mut Shared<'_>, tree: Vec<Merged>, everyone: Set) -> Resul
     let data_vars = data_vars(s, &tree);
     let resets = Resets::of(s, &tree, everyone);
     let mut cuts = Cuts { s, data_vars, resets, copies: 0, first: None, ops: ops_of(&tree), read: BTreeMap::new() };
-    let mut vars = BTreeSet::new();
-    each_set(&tree, &mut |v, _| vars.extend([v]));
-    cuts.read = reads(&cuts.s.arena, &tree, &vars);
+    cuts.read = reads_of(&cuts.s.arena, &tree);
     let tree = cuts.list(tree, &mut Values::default())?;
     Ok((tree, cuts.first))
 }
@@ -309,13 +307,6 @@ impl Cuts<'_, '_> {
         Ok(out)
     }
 
-    /// The number of places in a list that read a variable.
-    fn reads_of(&self, list: &[Merged], v: u32) -> usize {
-        let mut sum = 0;
-        each_term(list, &mut |t| sum += usize::from(self.s.arena.mentions(t, |a| a == Atom::Var(v))));
-        sum
-    }
-
     /// Whether a list may read a variable before it sets it.
     fn reads(&self, list: &[Merged], v: u32) -> bool {
         self.first_use(list, v) == Some(Use::Read)
@@ -441,11 +432,12 @@ impl Cuts<'_, '_> {
             let any = self.s.arena.ge(any);
             vec![Merged { at: n.at, part: 210, warps: n.warps, kind: MergedKind::If(any, copies, Vec::new()) }]
         };
+        let inside = if values.nested { reads_of(&self.s.arena, std::slice::from_ref(&n)) } else { BTreeMap::new() };
         // The values of variables are unknown after the loop.
         for v in set {
             let t = self.data();
             values.vars.insert(v, t);
-            if values.nested && self.reads_of(std::slice::from_ref(&n), v) < self.read.get(&v).copied().unwrap_or(0) {
+            if values.nested && inside.get(&v) < self.read.get(&v) {
                 out.push(Merged { at: n.at, part: 211, warps: n.warps, kind: MergedKind::Set(v, t) });
             }
         }

@@ -42,52 +42,40 @@ fn collect(a: &Arena, list: &[Merged], depth: usize, uses: &mut Uses) {
     for n in list {
         match &n.kind {
             MergedKind::If(c, x, y) => {
-                if !vars(a, *c).is_empty() {
+                if a.vars(*c).next().is_some() {
                     uses.conditions.entry(*c).or_default().push((n.warps, depth));
                 }
                 collect(a, x, depth, uses);
                 collect(a, y, depth, uses);
             }
             MergedKind::For(_, count, body) => {
-                uses.others.extend(vars(a, *count));
+                uses.others.extend(a.vars(*count));
                 collect(a, body, depth + 1, uses);
             }
             MergedKind::Set(v, t) => uses.sets.push((*v, *t)),
             MergedKind::Op(ops) => {
-                uses.others.extend(ops.iter().flat_map(|(_, _, e)| terms_of(e)).flat_map(|t| vars(a, t)));
+                uses.others.extend(ops.iter().flat_map(|(_, _, e)| terms_of(e)).flat_map(|t| a.vars(t)));
             }
             MergedKind::End => {}
         }
     }
 }
 
-/// The variables that a term reads.
-fn vars(a: &Arena, t: Term) -> BTreeSet<u32> {
-    let mut found = BTreeSet::new();
-    a.each_atom(t, &mut |x| {
-        if let Atom::Var(v) = x {
-            found.insert(v);
-        }
-    });
-    found
-}
-
 /// Whether a condition alone reads its variables, what they are made of, and what is made of them.
 fn is_kept(a: &Arena, condition: Term, uses: &Uses) -> bool {
-    let mut own = vars(a, condition);
+    let mut own: BTreeSet<u32> = a.vars(condition).collect();
     loop {
         let before = own.len();
         for (v, t) in &uses.sets {
-            let read = vars(a, *t);
-            if own.contains(v) || !own.is_disjoint(&read) {
+            if own.contains(v) || a.vars(*t).any(|x| own.contains(&x)) {
                 own.insert(*v);
-                own.extend(read);
+                own.extend(a.vars(*t));
             }
         }
         if own.len() == before {
             break;
         }
     }
-    let alone = |(c, _): (&Term, &Vec<(Set, usize)>)| *c == condition || own.is_disjoint(&vars(a, *c));
+    let alone = |(c, _): (&Term, &Vec<(Set, usize)>)| *c == condition || !a.vars(*c).any(|v| own.contains(&v));
     own.is_disjoint(&uses.others) && uses.conditions.iter().all(alone)
 }

@@ -10,11 +10,9 @@
 //! numbers. From some `n` on they repeat with the loop's own period, and the loop runs once more for each period. Terms of
 //! operations that read `n` repeat as well, but for what grows evenly, and two of their periods are compared (`periodic.rs`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
-
-use crate::lift::merge::{Merged, MergedKind, Set, each_term};
+use crate::lift::merge::{Merged, MergedKind, Set, reads_of};
 use crate::lift::walk::shared::Shared;
 use crate::symbolic::{Atom, Node, Op, Term};
 
@@ -33,24 +31,11 @@ const MOST_NODES: usize = 6;
 /// The tree with unrolled loops as loops of single steps.
 pub(crate) fn rerolled(s: &mut Shared<'_>, tree: Vec<Merged>) -> Vec<Merged> {
     let tree = with_whole_products(tree);
-    let all = reads(s, &tree);
+    let all = reads_of(&s.arena, &tree);
     in_list(s, tree, &all)
 }
 
-/// How often each variable is read.
-fn reads(s: &Shared<'_>, list: &[Merged]) -> FxHashMap<u32, usize> {
-    let mut count = FxHashMap::default();
-    each_term(list, &mut |t| {
-        s.arena.each_atom(t, &mut |a| {
-            if let Atom::Var(v) = a {
-                *count.entry(v).or_insert(0) += 1;
-            }
-        });
-    });
-    count
-}
-
-fn in_list(s: &mut Shared<'_>, list: Vec<Merged>, all: &FxHashMap<u32, usize>) -> Vec<Merged> {
+fn in_list(s: &mut Shared<'_>, list: Vec<Merged>, all: &BTreeMap<u32, usize>) -> Vec<Merged> {
     let mut out = Vec::new();
     let mut i = 0;
     while i < list.len() {
@@ -109,7 +94,7 @@ fn conditions(list: &[Merged], out: &mut Vec<Term>) {
 }
 
 /// Neighboring nodes as one loop of single steps.
-fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &FxHashMap<u32, usize>) -> Option<Vec<Merged>> {
+fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &BTreeMap<u32, usize>) -> Option<Vec<Merged>> {
     // Nodes that begin or end with something else are not part of the loop.
     let inner = |n: Option<&Merged>| matches!(n?.kind, MergedKind::For(..) | MergedKind::If(..)).then_some(());
     inner(list.first())?;
@@ -142,7 +127,7 @@ fn one_loop(s: &mut Shared<'_>, list: &[Merged], all: &FxHashMap<u32, usize>) ->
 /// terms of operations may read it, too.
 fn of_steps(
     s: &mut Shared<'_>,
-    (list, all): (&[Merged], &FxHashMap<u32, usize>),
+    (list, all): (&[Merged], &BTreeMap<u32, usize>),
     step: &Step,
     ((count, largest), numbers): ((Term, i64), bool),
     counters: &BTreeSet<u32>,
@@ -208,7 +193,7 @@ fn of_steps(
         }
     }
     // Variables that other nodes read.
-    let mine = reads(s, list);
+    let mine = reads_of(&s.arena, list);
     let outside = |v: &u32| all.get(v).copied().unwrap_or(0) > mine.get(v).copied().unwrap_or(0);
     let after: BTreeSet<u32> = set.iter().copied().filter(outside).collect();
     let mut last = Vec::new();

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::lift::merge::{Merged, MergedKind, Set, each_term};
+use crate::lift::merge::{Merged, MergedKind, Set, each_term, reads_of};
 use crate::lift::walk::shared::Shared;
 use crate::symbolic::{Atom, NO_LOOP, Op, Term};
 
@@ -30,7 +30,7 @@ const KEPT: i64 = 1 << 57;
 pub(crate) fn without_skipped(s: &mut Shared<'_>, tree: Vec<Merged>, by_launch: bool) -> Vec<Merged> {
     let mut loops = BTreeMap::new();
     reads_in_loops(s, &tree, &mut loops);
-    let read = Reads { all: reads_of(s, &tree), loops };
+    let read = Reads { all: reads_of(&s.arena, &tree), loops };
     in_list(s, tree, &read, by_launch)
 }
 
@@ -59,7 +59,7 @@ fn reads_in_loops(s: &Shared<'_>, list: &[Merged], loops: &mut BTreeMap<u32, (us
             MergedKind::For(h, _, body) => {
                 let (copies, inside) = loops.entry(*h).or_default();
                 *copies += 1;
-                for (v, n) in reads_of(s, body) {
+                for (v, n) in reads_of(&s.arena, body) {
                     *inside.entry(v).or_default() += n;
                 }
                 reads_in_loops(s, body, loops);
@@ -123,21 +123,6 @@ fn in_list(s: &mut Shared<'_>, list: Vec<Merged>, read: &Reads, by_launch: bool)
         }
     }
     out
-}
-
-/// How many terms read each variable.
-fn reads_of(s: &Shared<'_>, list: &[Merged]) -> Count {
-    let mut read = BTreeMap::new();
-    each_term(list, &mut |t| {
-        let mut vars = BTreeSet::new();
-        s.arena.each_atom(t, &mut |a| {
-            if let Atom::Var(v) = a {
-                vars.insert(v);
-            }
-        });
-        vars.into_iter().for_each(|v| *read.entry(v).or_default() += 1);
-    });
-    read
 }
 
 /// A loop over the iterations that do something.

@@ -6,8 +6,9 @@
 //!     group += 1
 //! ```
 //!
-//! A register has a largest value if another iteration follows only where its next value is at most a number, or if all that
-//! its next value may be has one. By induction, the register is then never larger than this number and its first value.
+//! A register has a largest value if another iteration follows only where its next value is at most a number. It also has
+//! one if all that its next value may be has one. By induction, the register is then never larger than this number and its
+//! first value.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,11 +8,11 @@
 //!     if tile >= ceil(rows / 256): leave
 //! ```
 //!
-//! Let the loop go on at its last exit in iteration i only if it goes on at its first one there, too: whoever has a later
-//! tile has all rows of this one. With n iterations until the last exit is taken, the first exit is not taken in
-//! iterations 0 to n - 1. In iteration n it is taken or not, and no iteration follows. So its trip count is n where it is
-//! taken then, and may be stated as n + 1 otherwise. If the first exit follows from the last one of the iteration before, and
-//! from what is known ahead of the loop, it is never taken.
+//! The rule is for a loop that goes on at its last exit in an iteration only if it goes on at its first one there, too.
+//! A warp that has a later tile has all rows of this one. With n iterations until the last exit is taken, the first
+//! exit is not taken in iterations 0 to n - 1. In iteration n it is taken or not, and no iteration follows. So its trip
+//! count is n where it is taken then, and may be stated as n + 1 otherwise. If the first exit follows from the last one
+//! of the iteration before, and from what is known ahead of the loop, it is never taken.
 
 use crate::lift::walk::Walk;
 use crate::lift::walk::exits::Exit;

@@ -72,16 +72,14 @@ impl Walk<'_, '_> {
                     let registers = by_data.chain(lost.iter().copied()).collect();
                     sequences = self.recurrences(header, i, entry, &registers);
                     let a = &mut self.s.arena;
-                    let each = open.iter().map(|(r, lane, first, next)| Carries {
+                    let all = open.iter().map(|(r, lane, first, next)| Carries {
                         register: a.atom(Atom::Carried(header, *r, *lane)),
                         first: *first,
                         next: *next,
                     });
-                    let each: Vec<Carries> = each.collect();
-                    bound_sequences(a, &each, &mut sequences);
-                    let all =
-                        open.iter().map(|(r, lane, first, b)| (a.atom(Atom::Carried(header, *r, *lane)), *first, *b));
-                    searched.extend(all.filter(|(x, ..)| sequences.contains_key(x)));
+                    let all: Vec<Carries> = all.collect();
+                    bound_sequences(a, &all, &mut sequences);
+                    searched.extend(all.into_iter().filter(|c| sequences.contains_key(&c.register)));
                 }
                 if sequences.is_empty() {
                     break;
@@ -122,16 +120,16 @@ impl Walk<'_, '_> {
     }
 
     /// Keeps what the registers of sequences are in the first iteration and what each iteration makes of them.
-    fn note_sequences(&mut self, i: Term, all: &[(Term, Term, Term)], known: &FxHashMap<Term, Term>) {
+    fn note_sequences(&mut self, i: Term, all: &[Carries], known: &FxHashMap<Term, Term>) {
         let a = &mut self.s.arena;
         let earlier = a.plus(i, -1);
         let earlier = FxHashMap::from_iter([(i, earlier)]);
-        for (x, first, next) in all {
+        for Carries { register, first, next } in all {
             let next = a.replace(*next, known, &mut FxHashMap::default());
             if !a.mentions(next, |x| matches!(x, Atom::Carried(..) | Atom::Opaque(_))) {
                 let next = a.replace(next, &earlier, &mut FxHashMap::default());
                 let first = a.known_under(*first, &self.begins);
-                a.sequences.insert(next, Sequence { first, value: known[x], begins: self.begins.clone() });
+                a.sequences.insert(next, Sequence { first, value: known[register], begins: self.begins.clone() });
             }
         }
     }

@@ -23,7 +23,7 @@ pub(crate) mod roles;
 pub(crate) mod sides;
 pub(crate) mod unread;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::mem::Discriminant;
 
 use rustc_hash::FxHashMap;
@@ -32,7 +32,7 @@ use crate::lift::iterations::{flat, last, turns, within};
 use crate::lift::memory::barriers;
 use crate::lift::timed::{deferred, gather};
 use crate::lift::walk::shared::Shared;
-use crate::symbolic::{Arena, Atom, Term};
+use crate::symbolic::{Arena, Term};
 
 use super::tree::{Effect, Kind, Node};
 use effects_of::terms_of;
@@ -199,18 +199,10 @@ pub(crate) fn each_term(list: &[Merged], f: &mut dyn FnMut(Term)) {
     }
 }
 
-/// How many terms read each of these variables; those that none reads are left out.
-pub(crate) fn reads(a: &Arena, list: &[Merged], vars: &BTreeSet<u32>) -> BTreeMap<u32, usize> {
+/// How many terms read each variable; variables that none reads are left out.
+pub(crate) fn reads_of(a: &Arena, list: &[Merged]) -> BTreeMap<u32, usize> {
     let mut read = BTreeMap::new();
-    each_term(list, &mut |t| {
-        for atom in a.atoms(t).iter() {
-            if let Atom::Var(v) = atom
-                && vars.contains(v)
-            {
-                *read.entry(*v).or_default() += 1;
-            }
-        }
-    });
+    each_term(list, &mut |t| a.vars(t).for_each(|v| *read.entry(v).or_default() += 1));
     read
 }
 
