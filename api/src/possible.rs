@@ -1,8 +1,8 @@
 //! Faults of compiled kernels that may be none of a launch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_import::lift::{self, Launch, OneLaunch, PossibleLaunch, never_waited_for};
+use warpline_import::lift::{self, Launch, OneLaunch, PossibleLaunch, never_ordered_behind_init, never_waited_for};
 use warpline_import::ptx::{self, Entry};
 use warpline_sim::code::Code;
 use warpline_sim::ir::{Executors, Instr, Program};
@@ -56,8 +56,12 @@ pub(crate) fn without_impossible_fault(
 
 /// A verdict that names a fault and says why it counts for nothing.
 fn given_up(mut v: Verdict, because: &str) -> Verdict {
-    let first = v.violation.as_ref().and_then(|x| x.findings.first());
-    let fault = first.map_or("a hang".to_string(), |f| f.message.clone());
+    let fault = v.violation.as_ref().and_then(|x| Some((x, x.findings.first()?)));
+    let fault = fault.map_or("a hang".to_string(), |(x, f)| {
+        let line = |site: u32| x.sites.get(site as usize).map_or(0, |s| s.line);
+        let other = f.other.as_ref().map(|(site, _)| format!(" and {}", line(*site)));
+        format!("{}: line {}{}", f.message, line(f.site), other.unwrap_or_default())
+    });
     let why = format!("a fault was found ({fault}), and {because}");
     (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
     v
@@ -93,11 +97,23 @@ const FENCES: [Code; 2] = [Code::InitFence, Code::ProxyRead];
 /// What makes a load that nothing waits for a fault of launches.
 const NEVER_WAITED: &str = "a launch makes the load and the store: no way through the text from one to the other waits";
 
-/// Whether no number of a launch makes up for a fault. Such faults are missing fences, scopes that are too narrow, and loads
-/// of tensor memory that no way through the text waits for.
+/// What makes a use of an mbarrier that nothing orders a fault of launches.
+const NEVER_ORDERED: &str =
+    "a launch uses the mbarrier: no way through the text to this use orders it behind the `init`";
+
+/// Whether no number of a launch makes up for a fault. Such faults are missing fences, scopes that are too narrow, loads of
+/// tensor memory that no way through the text waits for, and uses of mbarriers that no such way orders.
 fn is_of_text(entry: &Entry, f: &Fault) -> bool {
-    let never_waited = || f.other.is_some_and(|load| never_waited_for(entry, load, f.line));
-    FENCES.contains(&f.code) || f.code == Code::Scope || f.code == Code::WarTensor && never_waited()
+    FENCES.contains(&f.code) || f.code == Code::Scope || shown_by_text(entry, f).is_some()
+}
+
+/// Why the text alone shows a fault of two instructions.
+fn shown_by_text(entry: &Entry, f: &Fault) -> Option<&'static str> {
+    match (f.code, f.other?) {
+        (Code::WarTensor, load) => never_waited_for(entry, load, f.line).then_some(NEVER_WAITED),
+        (Code::NotLive, init) => never_ordered_behind_init(entry, init, f.line).then_some(NEVER_ORDERED),
+        _ => None,
+    }
 }
 
 /// The verdict on a kernel by its text: in chosen launches, or where none can be chosen.
@@ -110,9 +126,10 @@ fn of_its_text(
     let module = ptx::read(&compiled.text).ok()?;
     let entry = module.entries.iter().find(|e| e.name == compiled.entry)?;
     let launches = lift::in_launches(&module, entry, &compiled.file, &compiled.text, &compiled.launch);
-    if !launches.is_empty() {
-        return in_some_launch(subject, (launches, entry), (v.violation.as_ref()?, other), options);
-    }
+    let shown = match in_some_launch(subject, (launches, entry), (v.violation.as_ref()?, other), options) {
+        Ok(one) => return Some(one),
+        Err(programs) => programs,
+    };
     let mut v = with_iterations(subject, v.clone(), options);
     let x = v.violation.as_mut()?;
     let program = subject.symbolic();
@@ -122,12 +139,15 @@ fn of_its_text(
         let other = f.other.as_ref().map(|(site, _)| line(*site));
         // A warp waits for its own loads.
         let own = other.zip(warp_of(&f.agent)).is_some_and(|(load, warp)| executes(program, warp, load));
-        own && f.code == Code::WarTensor && is_of_text(entry, &Fault { code: f.code, line: line(f.site), other })
+        let why = shown_by_text(entry, &Fault { code: f.code, line: line(f.site), other });
+        let refuted = shown.iter().any(|p| has_line(p, line(f.site)));
+        own == (f.code == Code::WarTensor) && why.is_some() && !refuted
     });
     x.hang.clear();
-    let at = x.findings.first().map(|f| line(f.site))?;
-    if let Some(imported) = &mut subject.imported {
-        imported.assumptions.push((NEVER_WAITED.to_string(), at));
+    let first = x.findings.first()?;
+    let fault = Fault { code: first.code, line: line(first.site), other: first.other.as_ref().map(|(s, _)| line(*s)) };
+    if let (Some(imported), Some(why)) = (&mut subject.imported, shown_by_text(entry, &fault)) {
+        imported.assumptions.push((why.to_string(), fault.line));
     }
     Some(v)
 }
@@ -135,13 +155,15 @@ fn of_its_text(
 /// The fault of a compiled kernel in a launch. The launches are chosen, and the host may never make one of them: words of
 /// memory may have to fit together. So a fault counts if each chosen launch with its code has it, and two have it, where
 /// there are two. A launch that hangs, or that leaves a barrier with some of its threads, is none: numbers that do not fit
-/// together make one. Behind such a fault, one of the text counts.
+/// together make one. Behind such a fault, one of the text counts. A launch without the fault says nothing if it runs a loop
+/// of all warps less often than each launch with the fault: the fault may need the next iteration. If no fault counts, the
+/// programs of these launches.
 fn in_some_launch(
     subject: &mut Subject,
     (launches, entry): (Vec<OneLaunch>, &Entry),
     (fault, other): (&Violation, Option<&Violation>),
     options: Options,
-) -> Option<Verdict> {
+) -> Result<Verdict, Vec<Program>> {
     let mut counts = faults(fault);
     let hung = counts.is_empty();
     counts.extend(other.map(faults).unwrap_or_default());
@@ -149,7 +171,7 @@ fn in_some_launch(
     let few = launches.len().min(2);
     let least = |f: &(Code, u32)| if given.contains(f) { few } else { 2 };
     let (mut shown, mut steps) = (Vec::new(), 0);
-    for OneLaunch { program, values } in launches {
+    for OneLaunch { program, values, trips } in launches {
         let one = warpline_verify::verify(&program, subject.rules(), options);
         steps += one.steps;
         let found = match (&one.outcome, &one.violation) {
@@ -159,23 +181,46 @@ fn in_some_launch(
         };
         let Some(found) = found else { continue };
         if hung {
-            let new = |f: &&(Code, u32)| shown.iter().all(|(_, _, p, _)| !has_line(p, f.1));
+            let new = |f: &&(Code, u32)| shown.iter().all(|s: &Shown| !has_line(&s.program, f.1));
             let of_text = one.violation.iter().flat_map(blocks::faults).filter(|f| is_of_text(entry, f));
             let of_text: BTreeSet<(Code, u32)> = of_text.map(|f| (f.code, f.line)).collect();
             counts.extend(of_text.iter().filter(new));
         }
-        counts.retain(|f| found.contains(f) || !has_line(&program, f.1));
-        shown.push((found, one, program, values));
+        shown.push(Shown { found, verdict: one, program, values, trips });
     }
-    let often = |f: &(Code, u32)| shown.iter().filter(|(found, ..)| found.contains(f)).count() >= least(f);
-    let fault = *counts.iter().find(|f| often(f))?;
-    let (_, mut one, program, values) = shown.into_iter().find(|(found, ..)| found.contains(&fault))?;
-    one.steps = steps;
+    let with = |f: &(Code, u32)| shown.iter().filter(|s| s.found.contains(f)).collect::<Vec<&Shown>>();
+    let refuted = |f: &(Code, u32)| {
+        shown.iter().any(|s| !s.found.contains(f) && has_line(&s.program, f.1) && !s.runs_less_than(&with(f)))
+    };
+    let fault = counts.iter().find(|f| with(f).len() >= least(f) && !refuted(f)).copied();
+    let found = fault.and_then(|f| Some((f, shown.iter().position(|s| s.found.contains(&f))?)));
+    let Some((fault, at)) = found else { return Err(shown.into_iter().map(|s| s.program).collect()) };
+    let Shown { mut verdict, program, values, .. } = shown.swap_remove(at);
+    verdict.steps = steps;
     subject.replace_symbolic(program);
     if let Some(imported) = &mut subject.imported {
         imported.assumptions.push((format!("a launch has {values}: the fault is shown in it"), fault.1));
     }
-    Some(one)
+    Ok(verdict)
+}
+
+/// A launch that was verified.
+struct Shown {
+    /// Its faults, by code and line.
+    found: BTreeSet<(Code, u32)>,
+    verdict: Verdict,
+    program: Program,
+    values: String,
+    trips: BTreeMap<u32, i64>,
+}
+
+impl Shown {
+    /// Whether a loop of all warps runs less often here than in each of some launches.
+    fn runs_less_than(&self, others: &[&Shown]) -> bool {
+        let less =
+            |(header, trips): (&u32, &i64)| others.iter().all(|o| o.trips.get(header).is_some_and(|t| trips < t));
+        self.trips.iter().any(less)
+    }
 }
 
 /// The faults of a run, by code and line.

@@ -40,6 +40,7 @@ use warpline_sim::ir::{ParamId, Program};
 
 pub use facts::room::room_of;
 pub use facts::threads::{block_of, leaves_block_open, may_have_rows_of_warps};
+pub use facts::unordered::never_ordered_behind_init;
 pub use facts::unwaited::never_waited_for;
 pub use launch::capped::Capped;
 pub use launch::clusters::lift;

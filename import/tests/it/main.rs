@@ -66,6 +66,7 @@ mod two_counts;
 mod two_ends;
 mod two_exits;
 mod two_roles;
+mod unordered;
 mod unwaited;
 mod unwritten;
 mod values;

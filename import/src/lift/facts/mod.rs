@@ -13,6 +13,7 @@
 //! | `defaults` | counts that memory gives in place of a number |
 //! | `global_words` | words of global memory by which threads of a CTA may wait for each other |
 //! | `in_flight` | accesses to registers of a product that no wait orders |
+//! | `unordered` | uses of mbarriers that nothing orders behind their `init` |
 //! | `unwaited` | stores to tensor memory behind loads that no wait covers |
 //! | `maps`, `map_fences` | tensor maps of copies, and the fences that a changed map needs |
 
@@ -31,4 +32,5 @@ pub(crate) mod room;
 pub(crate) mod shape;
 pub(crate) mod slice;
 pub(crate) mod threads;
+pub(crate) mod unordered;
 pub(crate) mod unwaited;

@@ -28,7 +28,7 @@ pub fn never_waited_for(entry: &Entry, load: u32, store: u32) -> bool {
 }
 
 /// The instructions that can follow one.
-fn successors(entry: &Entry, flow: &Flow, n: usize) -> Vec<usize> {
+pub(super) fn successors(entry: &Entry, flow: &Flow, n: usize) -> Vec<usize> {
     let block = &flow.blocks[flow.block_at(n)];
     if n + 1 < block.end {
         return vec![n + 1];
@@ -37,7 +37,7 @@ fn successors(entry: &Entry, flow: &Flow, n: usize) -> Vec<usize> {
 }
 
 /// For each instruction, those that it can follow.
-fn predecessors(entry: &Entry, flow: &Flow) -> Vec<Vec<usize>> {
+pub(super) fn predecessors(entry: &Entry, flow: &Flow) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new(); entry.code.len()];
     for n in 0..entry.code.len() {
         successors(entry, flow, n).into_iter().for_each(|next| all[next].push(n));
@@ -46,7 +46,7 @@ fn predecessors(entry: &Entry, flow: &Flow) -> Vec<Vec<usize>> {
 }
 
 /// The instructions that are reached by steps from some of them. No step leads on from an instruction that `ends`.
-fn reached(
+pub(super) fn reached(
     (from, size): (&[usize], usize),
     next: impl Fn(usize) -> Vec<usize>,
     ends: impl Fn(usize) -> bool,

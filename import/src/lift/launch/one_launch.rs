@@ -58,6 +58,8 @@ pub struct OneLaunch {
     pub program: Program,
     /// The values of the launch, in words.
     pub values: String,
+    /// How often each loop runs that all warps run, by the block with which it begins.
+    pub trips: BTreeMap<u32, i64>,
 }
 
 /// An entry in some launches: those in which it does most. None where it cannot be followed in a launch.
@@ -93,7 +95,7 @@ fn programs(
     let warps = lists.len() as u32;
     let tree = merge::of_all(&mut s, lists, false);
     let mut found = Vec::new();
-    for Found { tree, values, .. } in likely(&mut s, &tree) {
+    for Found { tree, values, trips, .. } in likely(&mut s, &tree) {
         let mut s = s.clone();
         // They hold in this launch.
         s.cases.outcomes.clear();
@@ -105,7 +107,7 @@ fn programs(
         };
         let lifted = of_launch(Accesses::Conditional).or_else(|_| of_launch(Accesses::LeftOut));
         let whole = lifted.ok().filter(is_whole);
-        found.extend(whole.map(|l| OneLaunch { program: l.program.bind(), values }));
+        found.extend(whole.map(|l| OneLaunch { program: l.program.bind(), values, trips }));
     }
     found
 }
@@ -121,6 +123,8 @@ struct Found {
     tree: Vec<Merged>,
     /// Outcomes and trip counts.
     decided: Vec<i64>,
+    /// Trip counts of loops of all warps, by the block with which the loop begins.
+    trips: BTreeMap<u32, i64>,
     values: String,
 }
 
@@ -148,11 +152,12 @@ fn likely(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Found> {
 /// The tree in the launch with a number. `None` where the launch lacks a value that decides.
 fn in_launch(s: &mut Shared<'_>, tree: &[Merged], number: u64, chosen: &Chosen) -> Option<Found> {
     let values = LaunchValues::new(number, chosen);
-    let mut pass = Pass { s, values, inside: Known::default(), decided: Vec::new() };
+    let all = tree.iter().fold(0, |all, n| all | n.warps);
+    let mut pass = Pass { s, values, inside: Known::default(), decided: Vec::new(), trips: BTreeMap::new(), all };
     pass.is_of_case()?;
     let tree = pass.list(tree)?;
-    let Pass { values, decided, .. } = pass;
-    Some(Found { tree, decided, values: values.described(&mut s.arena) })
+    let Pass { values, decided, trips, .. } = pass;
+    Some(Found { tree, decided, trips, values: values.described(&mut s.arena) })
 }
 
 /// The arguments that are addresses of arrays from which words are read, and those that are factors and shifts of divisions.
@@ -240,6 +245,10 @@ struct Pass<'p, 'c, 'a> {
     inside: Known,
     /// Outcomes and trip counts.
     decided: Vec<i64>,
+    /// Trip counts of loops of all warps, by the block with which the loop begins.
+    trips: BTreeMap<u32, i64>,
+    /// All warps.
+    all: Set,
 }
 
 /// Whether a value of the launch decides a term.
@@ -306,6 +315,9 @@ impl Pass<'_, '_, '_> {
                     let trips = self.value(*count, n.warps)?;
                     let trips = trips.max(0);
                     self.decided.push(trips);
+                    if n.warps == self.all {
+                        self.trips.insert(*h, trips);
+                    }
                     if trips == 0 {
                         continue;
                     }

@@ -90,7 +90,7 @@ pub(crate) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
         }
         "shl" => {
             let Some(s) = a.constant(arg(1)?) else {
-                return crate::lift::loops::one_by_one::collected(a, arg(0)?, arg(1)?, bits);
+                return shifted(a, (arg(0)?, arg(1)?), bits);
             };
             let s = u32::try_from(s).ok()?;
             let t = if s >= bits { a.int(0) } else { a.scale(arg(0)?, 1i64.checked_shl(s)?) };
@@ -200,6 +200,20 @@ pub(crate) fn apply(a: &mut Arena, i: &Inst, x: &[Term]) -> Option<Term> {
         _ => return None,
     };
     Some(if i.has("wide") { t } else { fit(a, t, bits.max(2)) }).map(|t| if bits == 1 { boolean(a, t) } else { t })
+}
+
+/// A shift to the left by a number of the launch: a product with a power of two. A shift of one bit stays opaque, since
+/// which bit is set decides nothing that this product could tell.
+fn shifted(a: &mut Arena, (number, by): (Term, Term), bits: u32) -> Option<Term> {
+    if let Some(bit) = crate::lift::loops::one_by_one::collected(a, number, by, bits) {
+        return Some(bit);
+    }
+    if a.constant(number).is_some_and(|n| n != -1) {
+        return None;
+    }
+    let one = a.int(1);
+    let power = a.op(Op::Shl, &[one, by]);
+    Some(a.mul(number, power))
 }
 
 /// The smaller or larger of unsigned numbers, of which the second is negative where it wraps.
