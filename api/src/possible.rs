@@ -156,8 +156,8 @@ fn of_its_text(
 /// memory may have to fit together. So a fault counts if each chosen launch with its code has it, and two have it, where
 /// there are two. A launch that hangs, or that leaves a barrier with some of its threads, is none: numbers that do not fit
 /// together make one. Behind such a fault, one of the text counts. A launch without the fault says nothing if it runs a loop
-/// of all warps less often than each launch with the fault: the fault may need the next iteration. If no fault counts, the
-/// programs of these launches.
+/// of all warps less often than each launch with the fault: the fault may need the next iteration. It says nothing of faults
+/// of the text, either. If no fault counts, the programs of these launches.
 fn in_some_launch(
     subject: &mut Subject,
     (launches, entry): (Vec<OneLaunch>, &Entry),
@@ -190,7 +190,9 @@ fn in_some_launch(
     }
     let with = |f: &(Code, u32)| shown.iter().filter(|s| s.found.contains(f)).collect::<Vec<&Shown>>();
     let refuted = |f: &(Code, u32)| {
-        shown.iter().any(|s| !s.found.contains(f) && has_line(&s.program, f.1) && !s.runs_less_than(&with(f)))
+        let of_text = f.0 == Code::Scope || FENCES.contains(&f.0);
+        let refutes = |s: &Shown| !s.found.contains(f) && has_line(&s.program, f.1) && !s.runs_less_than(&with(f));
+        !of_text && shown.iter().any(refutes)
     };
     let fault = counts.iter().find(|f| with(f).len() >= least(f) && !refuted(f)).copied();
     let found = fault.and_then(|f| Some((f, shown.iter().position(|s| s.found.contains(&f))?)));

@@ -101,6 +101,8 @@ impl LaunchValues<'_> {
                 Some(n) => (n as i64 + 1) * APART,
                 None => self.size(&x),
             },
+            // One CTA, or cluster, has all tiles.
+            Atom::Place(Place::Ctas(_) | Place::Clusters(_)) if self.number % 4 == 3 => 1,
             Atom::Place(Place::Ctas(_) | Place::Clusters(_)) => 1 + (self.hash(&x) % 4) as i64,
             Atom::Place(place @ (Place::Cta(d) | Place::Cluster(d))) => {
                 let all = if place == Place::Cta(d) { Place::Ctas(d) } else { Place::Clusters(d) };

@@ -44,9 +44,13 @@ use crate::symbolic::{Arena, Atom, NO_LOOP, Node, Op, Term};
 use super::cases::{self, Outcome, Wanted};
 use super::launch_values::{Chosen, Inside, LaunchValues};
 
-/// Launches that are looked at, and those of them for which the kernel is lifted.
+/// Launches that are looked at.
 const TRIED: u64 = 1500;
-const LIFTED: usize = 4;
+/// Launches for which the kernel is lifted: those with the fewest steps, and those in which loops go round again most often.
+const LIFTED: [usize; 2] = [2, 2];
+
+/// Iterations of a loop that count, to show that a slot is used again.
+const AGAIN: i64 = 4;
 
 /// The largest trip count of a loop.
 const MOST: i64 = 12;
@@ -132,21 +136,43 @@ struct Found {
 fn likely(s: &mut Shared<'_>, tree: &[Merged]) -> Vec<Found> {
     let (bases, factors) = arguments(s, tree);
     let chosen = Chosen { bases, factors, tickets: super::tickets::tickets(s, tree), taken: s.taken };
-    let mut found: BTreeMap<Vec<i64>, (usize, u64)> = BTreeMap::new();
+    let mut found: BTreeMap<Vec<i64>, Likely> = BTreeMap::new();
     for number in 0..TRIED {
         let Some(Found { tree, decided, .. }) = in_launch(s, tree, number, &chosen) else { continue };
         let mut lines = BTreeSet::new();
         each_op(&tree, &mut |at, _| {
             lines.insert(at);
         });
-        found.entry(decided).or_insert((lines.len(), number));
+        let mut again = 0;
+        each_node(&tree, &mut |n| {
+            let count = match n.kind {
+                MergedKind::For(_, count, _) => s.arena.constant(count),
+                _ => None,
+            };
+            again += count.map_or(0, |n| n.min(AGAIN));
+        });
+        let steps = decided.iter().sum::<i64>();
+        found.entry(decided).or_insert(Likely { lines: Reverse(lines.len()), again: Reverse(again), steps, number });
     }
-    // Few steps show a fault.
-    let steps = |decided: Vec<i64>| decided.iter().sum::<i64>();
-    let mut list: Vec<(Reverse<usize>, i64, u64)> =
-        found.into_iter().map(|(decided, (lines, number))| (Reverse(lines), steps(decided), number)).collect();
-    list.sort_unstable();
-    list.into_iter().take(LIFTED).filter_map(|(.., number)| in_launch(s, tree, number, &chosen)).collect()
+    let mut list: Vec<Likely> = found.into_values().collect();
+    // Few steps show a fault, or it takes another iteration.
+    list.sort_unstable_by_key(|l| (l.lines, l.steps, l.number));
+    let mut rest = list.split_off(LIFTED[0].min(list.len()));
+    rest.sort_unstable_by_key(|l| (l.lines, l.again, l.steps, l.number));
+    let all = list.into_iter().chain(rest.into_iter().take(LIFTED[1]));
+    all.filter_map(|l| in_launch(s, tree, l.number, &chosen)).collect()
+}
+
+/// A launch, by what the kernel does in it.
+struct Likely {
+    /// Instructions that are executed.
+    lines: Reverse<usize>,
+    /// Iterations of all loops, of each loop up to [`AGAIN`].
+    again: Reverse<i64>,
+    /// Outcomes and trip counts together.
+    steps: i64,
+    /// The number of the launch.
+    number: u64,
 }
 
 /// The tree in the launch with a number. `None` where the launch lacks a value that decides.
