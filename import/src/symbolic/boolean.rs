@@ -169,12 +169,13 @@ impl Arena {
                 let y = self.plus(y, -1);
                 self.ge(y)
             }
+            // Parts share parts: `op` computes each one once.
             Node::Op(Op::Both, args) => {
-                let (a, b) = (self.not(args[0]), self.not(args[1]));
+                let [a, b] = [args[0], args[1]].map(|t| self.op(Op::Not, &[t]));
                 self.either(a, b)
             }
             Node::Op(Op::Either, args) => {
-                let (a, b) = (self.not(args[0]), self.not(args[1]));
+                let [a, b] = [args[0], args[1]].map(|t| self.op(Op::Not, &[t]));
                 self.both(a, b)
             }
             _ => self.intern(Node::Op(Op::Not, Rc::new([x]))),
@@ -191,7 +192,7 @@ impl Arena {
             (Some(_), _) => b,
             (_, Some(_)) => a,
             _ if a == b => a,
-            _ if self.not(a) == b => self.int(0),
+            _ if self.op(Op::Not, &[a]) == b => self.int(0),
             _ => self.intern(Node::Op(Op::Both, Rc::new([a.min(b), a.max(b)]))),
         }
     }
@@ -206,7 +207,7 @@ impl Arena {
             (_, Some(0)) => a,
             (Some(_), _) | (_, Some(_)) => self.int(1),
             _ if a == b => a,
-            _ if self.not(a) == b => self.int(1),
+            _ if self.op(Op::Not, &[a]) == b => self.int(1),
             _ => self.intern(Node::Op(Op::Either, Rc::new([a.min(b), a.max(b)]))),
         }
     }

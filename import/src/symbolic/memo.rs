@@ -91,3 +91,29 @@ impl Arena {
         atoms.iter().any(|a| matches!(a, Atom::Var(_) | Atom::Counter(_)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Conditions that share parts: each one has the one before in it twice. Computed part by part, their opposite takes
+    /// more steps than this test could make.
+    #[test]
+    fn the_opposite_of_a_condition_is_computed_once_for_each_part() {
+        let mut a = Arena::default();
+        let size = |a: &mut Arena, n: u16| {
+            let size = a.atom(Atom::Param(n, 0));
+            a.ge(size)
+        };
+        let mut all = size(&mut a, 0);
+        for n in 0..100u16 {
+            let [x, y] = [2 * n + 1, 2 * n + 2].map(|n| size(&mut a, n));
+            let one = a.op(Op::Both, &[all, x]);
+            let none = a.op(Op::Not, &[all]);
+            let other = a.op(Op::Both, &[none, y]);
+            all = a.op(Op::Either, &[one, other]);
+        }
+        let opposite = a.op(Op::Not, &[all]);
+        assert_eq!(a.op(Op::Not, &[opposite]), all);
+    }
+}

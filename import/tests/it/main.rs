@@ -44,6 +44,7 @@ mod one_form;
 mod own_steps;
 mod paced;
 mod pipelines;
+mod pointers;
 mod polls;
 mod producers;
 mod registers;

@@ -240,7 +240,8 @@ impl shared::Shared<'_> {
         let (far, near): (Vec<_>, Vec<_>) = parts.iter().copied().partition(|(_, c)| c % crate::lift::REMOTE == 0);
         let (high, low) = (k.div_euclid(crate::lift::REMOTE), k.rem_euclid(crate::lift::REMOTE));
         let (least, most) = self.arena.range(t);
-        if far.is_empty() && (high == 0 || least >= 0 && most < crate::lift::REMOTE) {
+        // A constant below 0 is a distance back from what a loop carries.
+        if far.is_empty() && (high <= 0 || least >= 0 && most < crate::lift::REMOTE) {
             return (t, None);
         }
         let cta = self.arena.sum(high - 1, far.into_iter().map(|(t, c)| (t, c / crate::lift::REMOTE)).collect());
