@@ -6,7 +6,7 @@
 //! | sizes | verdict |
 //! |---|---|
 //! | one is proved although half of it is not | the proof for that size |
-//! | several are proved, and none of 64 threads or more has a fault or cannot be read | the proof for those sizes |
+//! | several are proved, and none of 64 threads or more that is not too large has a fault or cannot be read | the proof for those sizes |
 //! | all have one fault in common | that fault, with 128 threads |
 //! | all have a fault, and so has every other multiple of 32 | the fault with the size that has the fewest but hangs |
 //! | the same, but for one multiple of 32, which is proved | the proof for that size |
@@ -17,6 +17,9 @@
 //!
 //! Some texts have two coordinates and no number over both. Rows of threads are then taken for warps, and several numbers of
 //! rows are tried. A proof counts if it is the only one.
+//!
+//! A size is too large if several warps store the same bytes and nothing orders them, where they do not with fewer warps. So
+//! are all larger sizes.
 //!
 //! A size for which an array of the text has no room is none.
 //!
@@ -182,9 +185,13 @@ impl Sizes<'_> {
             return Some((threads, what));
         }
         // Larger sizes can take long to read. They decide only where the smaller ones agree.
-        let alike = self.proved(64) && self.proved(USUAL) || [64, USUAL, 256].iter().all(|n| self.violated(*n));
+        let alike = self.proved(64) && self.proved(USUAL) || [32, 64, USUAL, 256].iter().all(|n| self.violated(*n));
         if !alike {
             return None;
+        }
+        let too_large = self.too_large();
+        if let Some(n) = too_large {
+            self.open.room = n - 1;
         }
         self.try_all();
         let large: Vec<u32> = self.usual().filter(|n| *n > 32).collect();
@@ -211,12 +218,29 @@ impl Sizes<'_> {
         }
         let mut more =
             if other.is_empty() { String::new() } else { format!("; {} are not proved", listed(&other, "and")) };
-        if self.usual().count() < SIZES.len() {
+        if let Some(n) = too_large {
+            more += &format!("; with {n}, several warps store the same bytes");
+        } else if self.usual().count() < SIZES.len() {
             more += &format!("; its arrays have room for {}", self.open.room);
         }
         let right = listed(&right, "or");
         let shape = self.shape(USUAL).replace('(', "(such as ");
         Some((USUAL, format!("a block has {right} threads{shape}, as the text does not say (`--block`){more}")))
+    }
+
+    /// The first size behind the usual one with a fault, if several warps then store the same bytes, and the usual size is
+    /// proved.
+    fn too_large(&mut self) -> Option<u32> {
+        if !self.proved(USUAL) {
+            return None;
+        }
+        let larger: Vec<u32> = self.usual().filter(|n| *n > USUAL).collect();
+        for n in larger {
+            if self.violated(n) {
+                return self.faults_of(n).iter().any(|f| f.code == Code::WawShared).then_some(n);
+            }
+        }
+        None
     }
 
     /// The usual sizes that the arrays have room for.

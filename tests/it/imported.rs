@@ -144,6 +144,31 @@ fn a_kernel_for_any_size_of_a_block_is_proved_for_usual_sizes() {
     assert!(words.contains("a block has 64, 128, 256, 512 or 1024 threads, as the text does not say"), "{words}");
 }
 
+/// More than 256 threads store the same words. So the proof is for the usual sizes up to 256.
+#[test]
+fn a_size_with_which_warps_store_the_same_bytes_is_too_large() {
+    let dir = TempDir::new();
+    let words_of = |barrier: &str| {
+        let text = KERNEL.replace(".reqntid 64\n", "");
+        let text = text.replace(".reg .b32 %r<2>", ".reg .b32 %r<9>;\n\t.shared .align 4 .b8 data[4096]").replace(
+            "\tbar.sync 0;",
+            &format!(
+                "\tmov.u32 %r2, %tid.x;\n\tmov.b32 %r3, data;\n\tand.b32 %r4, %r2, 255;\n\tshl.b32 %r4, %r4, 2;\n\
+                 \tadd.s32 %r5, %r3, %r4;\n\tst.shared.b32 [%r5], %r2;\n{barrier}\txor.b32 %r6, %r4, 128;\n\
+                 \tadd.s32 %r7, %r3, %r6;\n\tld.shared.b32 %r8, [%r7];"
+            ),
+        );
+        let said = warpline(&["verify", &dir.write("k.ptx", &text), "--no-suggestion"]);
+        (said.status, format!("{}{}", said.out, said.err).split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let (status, words) = words_of("\tbar.sync 0;\n");
+    assert_eq!(status, Status::Holds, "{words}");
+    assert!(words.contains("a block has 64, 128 or 256 threads, as the text does not say"), "{words}");
+    assert!(words.contains("with 512, several warps store the same bytes"), "{words}");
+    let (status, words) = words_of("");
+    assert_ne!(status, Status::Holds, "{words}");
+}
+
 /// A wait that counts its polls in global memory, for a barrier at which nobody arrives.
 const LATE: &str = "\
 .version 8.0
