@@ -27,6 +27,7 @@ mod first_hour;
 mod gate;
 mod hardware;
 mod imported;
+mod imported_blocks;
 mod imported_launches;
 mod imported_steps;
 mod imported_text;
