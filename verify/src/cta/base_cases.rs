@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use warpline_sim::ir::Program;
+
 use crate::cta::class_run::ClassRun;
 use crate::cta::many_turns::farthest_constant;
 use crate::cta::singled_out::singled_out;
@@ -44,7 +46,12 @@ pub(super) fn base_cases(
     };
     let all: Vec<i64> = all.collect();
     let mut grids = Grids::Given;
-    for few in all.chunks(SIDE_BY_SIDE) {
+    for (i, few) in all.chunks(SIDE_BY_SIDE).enumerate() {
+        // A fault is mostly one of few steps.
+        let rest = &all[SIDE_BY_SIDE.min(all.len())..];
+        if i == 1 && together(run, (rest, at, &of), class, v)? {
+            break;
+        }
         for (n, prog) in few.iter().filter_map(|n| Some((*n, at(*n)?))).filter(|(_, prog)| !run.has_given_grid(prog)) {
             grids = Grids::Other;
             if run.other_grids {
@@ -65,6 +72,24 @@ pub(super) fn base_cases(
         }
     }
     Ok(grids)
+}
+
+/// Runs trip counts that share one run while they make the same steps. Returns whether all of them are right, and decided.
+fn together(
+    run: &ClassRun<'_>,
+    (all, at, of): (&[i64], AtTrips<'_>, impl Fn(&i64) -> Option<(Place, Program)>),
+    class: &str,
+    v: &mut Verdict,
+) -> Result<bool, Stop> {
+    if all.iter().any(|n| at(*n).is_some_and(|prog| !run.has_given_grid(&prog))) {
+        return Ok(false);
+    }
+    let cases: Vec<(Place, Program)> = all.iter().filter_map(of).collect();
+    let Some(seen) = run.cases_together(&cases) else { return Ok(false) };
+    for ((place, prog), seen) in cases.iter().zip(&seen) {
+        run.taken(v, prog, seen, *place, class)?;
+    }
+    Ok(true)
 }
 
 /// Runs launches of fewer jobs than CTAs, which have a smaller grid, if the code reads its size. Returns why they are

@@ -135,6 +135,14 @@ impl<'a> ClassRun<'a> {
         all.into_iter().flatten().collect()
     }
 
+    /// Base cases that share one run while they make the same steps; `None` unless all of them are right, for the whole
+    /// cell.
+    pub(super) fn cases_together(&self, of: &[(Place, Program)]) -> Option<Vec<RunResult>> {
+        let place = self.place.as_ref().map(|place| Arc::new(place.afresh()));
+        let jobs: Vec<Job<'_>> = of.iter().map(|(_, prog)| Job { place: place.as_ref(), ..self.job(prog) }).collect();
+        shared::clean_runs(&jobs)
+    }
+
     pub(crate) fn once(&self, prog: &Program) -> RunResult {
         canonical::run(self.base(prog))
     }

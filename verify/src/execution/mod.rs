@@ -13,6 +13,7 @@
 pub(crate) mod adversarial;
 pub(crate) mod aligned;
 pub(crate) mod canonical;
+pub(crate) mod live_variables;
 pub(crate) mod livelock;
 pub(crate) mod other_values;
 pub(crate) mod random;

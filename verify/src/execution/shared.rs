@@ -8,72 +8,145 @@ use std::collections::BTreeSet;
 
 use warpline_sim::ir::{Class, Expr, Instr, Object, Op, ParamId, Program, each};
 
-use crate::execution::canonical::{CanonicalRun, Job, RecordedRun, RunResult, run};
+use crate::execution::canonical::{CanonicalRun, Job, RecordedRun, RunEnd, RunResult, run};
+use crate::execution::live_variables::LiveVariables;
 
 /// Runs each kernel to its end.
 pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<RunResult> {
-    let Some(last) = jobs.last() else { return Vec::new() };
-    let of_one = of_one(*last);
+    runs_while(jobs, |_| true).unwrap_or_default()
+}
+
+/// Runs each kernel to its end. `None` where they do not share one run, or where a run has a fault, does not decide, or meets
+/// an obstacle: then the order in which kernels run says what is shown.
+pub(crate) fn clean_runs<'p>(jobs: &[Job<'p>]) -> Option<Vec<RunResult>> {
+    let last = *jobs.last()?;
+    let of_one = of_one(last);
+    let objects = &last.prog.objects;
+    let one = |job: &Job<'p>| of_one(job.prog) && job.prog.objects == *objects;
+    let met = || last.place.is_some_and(|place| place.obstacle().is_some());
+    let clean = |seen: &RunResult| seen.end == RunEnd::Finished && !seen.fails() && seen.unordered.is_none() && !met();
+    if jobs.iter().all(one) { runs_while(jobs, clean) } else { None }
+}
+
+/// A run in progress, and the kernels that it stands for. The last of these kernels makes it.
+struct OpenRun<'p> {
+    run: RecordedRun<'p>,
+    of: Vec<usize>,
+}
+
+/// Runs each kernel to its end, while the results of those before hold.
+fn runs_while<'p>(jobs: &[Job<'p>], holds: impl Fn(&RunResult) -> bool) -> Option<Vec<RunResult>> {
     let mut seen: Vec<Option<RunResult>> = vec![None; jobs.len()];
-    // Runs in progress, each with the kernels that it stands for; the last of these kernels makes it.
-    let together: Vec<usize> = (0..jobs.len()).filter(|i| of_one(jobs[*i].prog)).collect();
-    let mut open = vec![(RecordedRun::new(*last), together)];
-    while let Some((mut run, mut of)) = open.pop() {
-        let own = jobs[of[of.len() - 1]].prog;
-        let others: Vec<&Program> = of.iter().map(|i| jobs[*i].prog).collect();
-        let read = symbols_read(own);
-        let unlike = unlike(own, &read, &others);
-        let told_apart = told_apart(own, &unlike);
-        let end = loop {
-            let made = run.walk.before_agent_step(&mut |_, _| {}).unwrap_or_else(|| {
-                if of.len() > 1 && told_apart[run.walk.pc() as usize] {
-                    let mut counts = false;
-                    let way = run.walk.way(own, |pc| counts |= unlike[pc as usize]);
-                    let goes_on = |i: &usize| !counts || goes_on_as(&mut run.walk, way.as_ref(), &read, jobs[*i].prog);
-                    let (stay, part) = of.iter().copied().partition(goes_on);
-                    of = stay;
-                    open.extend(parted(&run, part, jobs));
-                }
-                run.walk.agent_step(&mut |_, _| {})
-            });
-            if let Some(end) = run.record(made) {
-                break end;
+    let mut left: Vec<usize> = (0..jobs.len()).collect();
+    // A comparison of sizes may leave other code to kernels of few steps, which share a run of their own.
+    while let Some(last) = left.last().map(|i| jobs[*i]) {
+        let of_one = of_one(last);
+        let (together, others): (Vec<usize>, Vec<usize>) = left.iter().copied().partition(|i| of_one(jobs[*i].prog));
+        share(jobs, together, &mut seen, &holds)?;
+        left = others;
+    }
+    seen.into_iter().collect()
+}
+
+/// Runs kernels of one text to their ends. A kernel that leaves the others is run first, so that few runs are kept, and
+/// kernels in ascending order meet what they meet one after the other.
+fn share<'p>(
+    jobs: &[Job<'p>],
+    together: Vec<usize>,
+    seen: &mut [Option<RunResult>],
+    holds: &impl Fn(&RunResult) -> bool,
+) -> Option<()> {
+    let last = jobs[*together.last()?];
+    let text = Text { read: symbols_read(last.prog), live: LiveVariables::of(last.prog) };
+    let all = together.clone();
+    let mut open = vec![OpenRun { run: RecordedRun::new(last), of: together }];
+    while let Some(now) = open.pop() {
+        let OpenRun { mut run, mut of } = now;
+        let end = match to_end(&mut run, &mut of, jobs, &text) {
+            Advanced::Ended(end) => end,
+            Advanced::Parted(part) => {
+                let part = parted(&run, part, jobs);
+                open.push(OpenRun { run, of });
+                open.extend(part);
+                continue;
             }
         };
+        let own = run.walk.world.program();
         for i in of.into_iter().filter(|i| jobs[*i].prog.objects == own.objects) {
-            seen[i] = Some(run.result(end.clone(), jobs[i].cluster));
+            let result = run.result(end.clone(), jobs[i].cluster);
+            seen[i] = Some(result).filter(holds);
+            seen[i].as_ref()?;
         }
     }
     // A kernel with another size of a matrix may behave differently, so it runs alone.
-    seen.into_iter().zip(jobs).map(|(seen, job)| seen.unwrap_or_else(|| run(*job))).collect()
+    for i in all.into_iter().filter(|i| seen[*i].is_none()).collect::<Vec<usize>>() {
+        seen[i] = Some(run(jobs[i])).filter(holds);
+        seen[i].as_ref()?;
+    }
+    Some(())
+}
+
+/// How far a run came.
+enum Advanced {
+    /// To its end.
+    Ended(RunEnd),
+    /// To a place where these kernels leave it.
+    Parted(Vec<usize>),
+}
+
+/// What is known of the text of kernels that share a run.
+struct Text {
+    /// The symbols that each instruction reads.
+    read: Vec<Vec<ParamId>>,
+    live: LiveVariables,
+}
+
+/// Continues a run to its end, or to the first place where some of its kernels leave it.
+fn to_end<'p>(run: &mut RecordedRun<'p>, of: &mut Vec<usize>, jobs: &[Job<'p>], text: &Text) -> Advanced {
+    let own = run.walk.world.program();
+    let others: Vec<&Program> = of.iter().map(|i| jobs[*i].prog).collect();
+    let unlike = unlike(own, &text.read, &others);
+    let told_apart = told_apart(own, &unlike);
+    loop {
+        let made = run.walk.before_agent_step(&mut |_, _| {});
+        if made.is_none() && of.len() > 1 && told_apart[run.walk.pc() as usize] {
+            let mut counts = false;
+            let way = run.walk.way(own, |pc| counts |= unlike[pc as usize]);
+            let goes_on = |i: &usize| !counts || goes_on_as(&mut run.walk, way.as_ref(), text, jobs[*i].prog);
+            let (stay, part): (Vec<usize>, Vec<usize>) = of.iter().copied().partition(goes_on);
+            *of = stay;
+            if !part.is_empty() {
+                return Advanced::Parted(part);
+            }
+        }
+        let made = made.unwrap_or_else(|| run.walk.agent_step(&mut |_, _| {}));
+        if let Some(end) = run.record(made) {
+            return Advanced::Ended(end);
+        }
+    }
 }
 
 /// Whether the next step of a run, which takes the way `way`, is also the next step of another kernel; always true for
 /// the run's own kernel.
-fn goes_on_as<'p>(
-    walk: &mut CanonicalRun<'p>,
-    way: Option<&(u32, Vec<i64>)>,
-    read: &[Vec<ParamId>],
-    by: &'p Program,
-) -> bool {
+fn goes_on_as<'p>(walk: &mut CanonicalRun<'p>, way: Option<&(u32, Vec<i64>)>, text: &Text, by: &'p Program) -> bool {
     let own = walk.world.program();
     let same = |way: &(u32, Vec<i64>)| {
         let next = &own.code[way.0 as usize];
-        let equal = !differs(own, by, &read[way.0 as usize]) || same_values(own, by, next);
+        let equal = !differs(own, by, &text.read[way.0 as usize]) || same_values(own, by, next);
         let op = equal && (!hands(next) || walk.world.hands_as_by(by));
-        op && walk.way(by, |_| {}).as_ref() == Some(way)
+        op && text.live.one_place(walk.way(by, |_| {}).as_ref(), Some(way))
     };
     std::ptr::eq(own, by) || way.is_some_and(same)
 }
 
 /// A copy of the run for the kernels that leave it, made by the last of them. `None` where a matrix of that kernel ends
 /// where the run stored something.
-fn parted<'p>(run: &RecordedRun<'p>, of: Vec<usize>, jobs: &[Job<'p>]) -> Option<(RecordedRun<'p>, Vec<usize>)> {
+fn parted<'p>(run: &RecordedRun<'p>, of: Vec<usize>, jobs: &[Job<'p>]) -> Option<OpenRun<'p>> {
     let prog = jobs[*of.last()?].prog;
     run.walk.world.stored_as_by(prog).then(|| {
         let mut run = run.clone();
         run.walk.world.go_on_by(prog);
-        (run, of)
+        OpenRun { run, of }
     })
 }
 

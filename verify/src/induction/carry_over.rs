@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use warpline_sim::ir::{Program, lcm};
 
 use crate::cta::class_run::ClassRun;
+use crate::induction::outer_turns::{Compared, Line};
 use crate::induction::refined_indices::refine;
 use crate::{AtTrips, induction::refused, induction::self_composition};
 
@@ -287,6 +288,18 @@ fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, limits: Near<'_>) -
     let enough = |n: &i64| *n == LONG[0] || *n <= 2 * max;
     let lengths = if run.rotates { &LONG[..rotated_lengths(run.given)] } else { &LONG[..] };
     let mut tried = BTreeSet::new();
+    let most = shared_kernels(run, at, region);
+    let mut line = None;
+    let alone = |proof: Proof| carries(run, at, proof, 1, region);
+    let mut shared = |proof: Proof| {
+        let of = || most.as_ref().and_then(|[most, less]| Line::by_leader(run, at, (most, less)));
+        let line = line.get_or_insert_with(of).as_mut();
+        match line.map(|line| line.compared(proof.first as usize, proof.period as usize)) {
+            Some(Compared::Carries) => Ok(()),
+            Some(Compared::Diverges) => alone(proof),
+            Some(Compared::Unlike) | None => Err(Failure::default()),
+        }
+    };
     for long in lengths.iter().copied().filter(|n| *n <= run.options.max_trips && enough(n)) {
         let Some((start, period)) = repeats(run, at, lo + long) else { continue };
         failed.states = Some(period);
@@ -297,14 +310,17 @@ fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, limits: Near<'_>) -
         }
         // Where a rotation carries over, it does so from an early start.
         let behind = if run.rotates { &behind[..behind.len().min(EARLY)] } else { behind };
-        let carry = |proof: Proof| carries(run, at, proof, 1, region);
-        match from((start, behind), &[period, 2 * period], lo + max, carry) {
+        // Pairs that run alone say why none carries over, and take longer.
+        let periods = [period, 2 * period];
+        let found = from((start, behind), &periods, lo + max, &mut shared);
+        match found.or_else(|_| from((start, behind), &periods, lo + max, alone)) {
             Ok(found) => return Ok(found),
             Err(more) => {
-                let longer = periods_of_remainders(run, &more, asked).into_iter();
-                let mut found = longer.filter_map(|p| from((start, behind), &[lcm(period, p)], lo + max, carry).ok());
-                if let Some(found) = found.next() {
-                    return Ok(found);
+                for period in periods_of_remainders(run, &more, asked).into_iter().map(|p| lcm(period, p)) {
+                    let found = from((start, behind), &[period], lo + max, &mut shared);
+                    if let Ok(found) = found.or_else(|_| from((start, behind), &[period], lo + max, alone)) {
+                        return Ok(found);
+                    }
                 }
                 failed = failed.with(more);
             }
@@ -315,6 +331,18 @@ fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, limits: Near<'_>) -
     }
     failed.why = format!("no state recurs within {max} steps{}", failed.why);
     Err(failed)
+}
+
+/// The refined kernels with the most iterations that are looked at and with one less, where pairs of all longer kernels may
+/// share their runs up to near their ends (`common_prefix`).
+fn shared_kernels(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Option<[Program; 2]> {
+    if region.hi.is_some() || run.given.hands_out() {
+        return None;
+    }
+    let known = LONG.into_iter().rev().map(|n| region.lo + n).filter(|n| *n <= run.options.max_trips);
+    let both = |n: i64| Some([at(n)?, at(n - 1)?]);
+    let kernels = known.into_iter().find_map(both)?;
+    kernels.iter().all(|prog| run.has_given_grid(prog)).then(|| kernels.each_ref().map(refine))
 }
 
 /// Largest number of periods that are tried because remainders ask for them, before longer runs.

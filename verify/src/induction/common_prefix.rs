@@ -83,6 +83,13 @@ impl<'p> Mark<'p> {
     }
 }
 
+/// Why kernels are not shown to carry over.
+pub(crate) struct Unshown {
+    pub(crate) why: String,
+    /// Whether states recur, and the runs diverge behind them.
+    pub(crate) diverges: bool,
+}
+
 /// Largest number of marks that are tried as the place where the longer runs become a shift of the shorter ones.
 const TRIES: usize = 6;
 
@@ -201,20 +208,28 @@ impl<'p> SharedPrefix<'p> {
 
     /// Compares kernels with those of `turns` more outer iterations. Each list has a kernel for each run, then as many
     /// with more outer iterations. The last list has the most.
-    pub(crate) fn carries_over<'q>(&self, turns: usize, all: &[Vec<&'q Program>]) -> Result<(), String>
+    pub(crate) fn carries_over<'q>(&self, turns: usize, all: &[Vec<&'q Program>]) -> Result<(), Unshown>
     where
         'p: 'q,
     {
+        let unlike = |why| Unshown { why, diverges: false };
         for of in all {
-            launch_values_agree(of, &self.marks[0].runs.conditions)?;
+            launch_values_agree(of, &self.marks[0].runs.conditions).map_err(unlike)?;
         }
         // The list with the fewest outer iterations decides.
-        let least = self.least_shared_extent(all).ok_or("none")?;
-        let why = || uneven(self.programs()[0], least.at);
+        let least = self.least_shared_extent(all).ok_or_else(|| unlike("none".into()))?;
         let behind = |mark: usize| (mark..=least.mark).find(|other| self.iterations(mark, *other) == turns as i64);
         let pairs = (0..=least.mark).rev().filter_map(|mark| Some((mark, behind(mark)?)));
-        let tried = pairs.take(TRIES).filter(|(mark, other)| self.alike(*mark, *other));
-        tried.map(|(mark, other)| self.steps_in_lockstep(mark, other, all)).find_map(Result::ok).ok_or_else(why)
+        let mut diverges = false;
+        for (mark, other) in pairs.take(TRIES) {
+            if self.alike(mark, other) {
+                diverges = true;
+                if self.steps_in_lockstep(mark, other, all).is_ok() {
+                    return Ok(());
+                }
+            }
+        }
+        Err(Unshown { why: uneven(self.programs()[0], least.at), diverges })
     }
 
     /// Steps the shorter kernels from one mark and the longer kernels from the other in lockstep, to their ends.

@@ -10,6 +10,7 @@ use warpline_sim::ir::{Binary, ParamId, Program};
 use warpline_sim::protocol::{AgentId, Decision};
 
 use crate::execution::canonical::{CanonicalRun, StepOutcome};
+use crate::execution::live_variables::LiveVariables;
 use crate::execution::shared::{differs, hands, symbols_read, told_apart, unlike};
 use crate::induction::shift_invariance;
 
@@ -20,6 +21,8 @@ pub(crate) struct Log {
     differing: Vec<Vec<bool>>,
     /// For each instruction of each run's kernel, the symbols that it reads.
     read: Vec<Vec<Vec<ParamId>>>,
+    /// For each run's kernel, the variables that agents may still read.
+    live: Vec<LiveVariables>,
     /// For each instruction, whether an agent there can reach one that differs.
     reaches_differing: Vec<Vec<bool>>,
     /// Number of marks that the runs have passed.
@@ -73,7 +76,8 @@ impl Log {
         let differing: Vec<Vec<bool>> = (0..runs.len()).map(|i| unlike(own(i), &read[i], &of(i))).collect();
         let reaches_differing =
             differing.iter().enumerate().map(|(i, differing)| told_apart(own(i), differing)).collect();
-        Log { differing, read, reaches_differing, marks: 1, notes: Vec::new(), now: Vec::new() }
+        let live = (0..runs.len()).map(|i| LiveVariables::of(own(i))).collect();
+        Log { differing, read, live, reaches_differing, marks: 1, notes: Vec::new(), now: Vec::new() }
     }
 
     /// Records that the runs have passed another mark.
@@ -153,7 +157,9 @@ impl Log {
             let mut lists: Vec<Vec<Decision>> = Vec::with_capacity(by.len());
             for (run, prog) in by {
                 let Some(step) = note.steps.iter().find(|step| step.run == *run) else { continue };
-                let Some(decisions) = step.made_by(&mut runs[*run], &self.read[*run], prog) else { return false };
+                let Some(decisions) = step.made_by(&mut runs[*run], (&self.read[*run], &self.live[*run]), prog) else {
+                    return false;
+                };
                 lists.push(decisions);
             }
             let lists: Vec<&[Decision]> = lists.iter().map(Vec::as_slice).collect();
@@ -174,13 +180,13 @@ impl AgentStep {
     fn made_by<'p>(
         &self,
         walk: &mut CanonicalRun<'p>,
-        read: &[Vec<ParamId>],
+        (read, live): (&[Vec<ParamId>], &LiveVariables),
         by: &'p Program,
     ) -> Option<Vec<Decision>> {
         let own = walk.world.program();
         walk.record.record_decisions();
         let way = walk.world.way(self.agent, (self.from.0, &self.from.1), by, &mut walk.record, |_| {});
-        let (at, _) = self.to.as_ref().filter(|_| way == self.to)?;
+        let (at, _) = self.to.as_ref().filter(|to| live.one_place(way.as_ref(), Some(to)))?;
         let next = &own.code[*at as usize];
         if differs(own, by, &read[*at as usize]) {
             return None;

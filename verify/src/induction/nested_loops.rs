@@ -182,7 +182,7 @@ fn column(run: &ClassRun<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: P
     let others: Vec<&Program> = follow.iter().flatten().flatten().copied().collect();
     let start = Reached::start(vec![CanonicalRun::new(run.job(a)), CanonicalRun::new(run.job(b))]);
     let prefix = SharedPrefix::new(start, turning, &others).extended_to_end()?;
-    prefix.carries_over(q, &squares)?;
+    prefix.carries_over(q, &squares).map_err(|unshown| unshown.why)?;
     // Kernels with more outer iterations are sides of a square.
     let pairs = 0..=last - 2 * q;
     let parted: Vec<Vec<&Program>> = pairs.clone().filter_map(|t| follow[t]).map(Vec::from).collect();

@@ -67,8 +67,8 @@ pub(crate) fn holds(run: &ClassRun<'_>, at: AtTrips<'_>, like: Proof) -> bool {
     prefix().is_some() || carry_over::holds(run, at, like)
 }
 
-/// The kernels with one number of steps.
-struct Line<'p, 'a> {
+/// The kernels with one number of steps; or all kernels, by iterations of the main loop.
+pub(crate) struct Line<'p, 'a> {
     run: &'a ClassRun<'a>,
     at: AtTrips<'a>,
     /// Number of outer iterations after which every loop has made whole steps.
@@ -76,26 +76,66 @@ struct Line<'p, 'a> {
     prefix: SharedPrefix<'p>,
 }
 
+/// How runs compare that share a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// Each number of iterations carries over.
+    Carries,
+    /// States recur, but the runs diverge behind them, or share no prefix. Runs of their own may carry over.
+    Diverges,
+    /// No state recurs before the runs part.
+    Unlike,
+}
+
+/// The number of a mark that shows iterations of a loop.
+const SHOWN: usize = 2;
+
+/// Number of outer iterations after which every loop has made whole steps.
+fn whole((most, less): (&Program, &Program)) -> usize {
+    grown(less, most).iter().map(|(l, by)| trips(step_of(less, l), *by)).fold(1, lcm) as usize
+}
+
 impl<'p, 'a: 'p> Line<'p, 'a> {
     /// The line with the kernel of the most outer iterations, and the kernel of one less.
-    fn of(run: &'a ClassRun<'a>, at: AtTrips<'a>, (most, less): (&'p Program, &'p Program)) -> Option<Line<'p, 'a>> {
-        if !shared::of_one(run.job(most))(less) {
-            return None;
-        }
-        let loops = grown(less, most);
-        let whole = loops.iter().map(|(l, by)| trips(step_of(less, l), *by)).fold(1, lcm) as usize;
+    fn of(run: &'a ClassRun<'a>, at: AtTrips<'a>, kernels: (&'p Program, &'p Program)) -> Option<Line<'p, 'a>> {
+        let prefixes = Line::prefixes(run, kernels)?;
         let mut found = None;
-        for turns in loops.iter().filter_map(|(l, by)| TurnLoop::of(less, l, *by, 1)) {
-            let start = Reached::start(vec![CanonicalRun::new(run.job(most))]);
-            let mut prefix = SharedPrefix::new(start, turns, &[less]);
+        for mut prefix in prefixes {
             // A role without an operation in its loop, such as a loader of no tiles, shows no outer iterations.
-            let shows = prefix.extend_to_mark(2);
+            let shows = prefix.extend_to_mark(SHOWN);
             found = if shows { Some(prefix) } else { found.or(Some(prefix)) };
             if shows {
                 break;
             }
         }
-        Some(Line { run, at, whole, prefix: found? })
+        Some(Line { run, at, whole: whole(kernels), prefix: found? })
+    }
+
+    /// The same, by the loop of the role that goes ahead of the others. Kernels of fewer iterations part where this role ends
+    /// its loop.
+    pub(crate) fn by_leader(
+        run: &'a ClassRun<'a>,
+        at: AtTrips<'a>,
+        kernels: (&'p Program, &'p Program),
+    ) -> Option<Line<'p, 'a>> {
+        let shown =
+            Line::prefixes(run, kernels)?.filter_map(|mut prefix| prefix.extend_to_mark(SHOWN).then_some(prefix));
+        let prefix = shown.min_by_key(|prefix| prefix.run(SHOWN).steps)?;
+        Some(Line { run, at, whole: whole(kernels), prefix })
+    }
+
+    /// The run of the most outer iterations, with marks at the iterations of each loop that grows.
+    fn prefixes(
+        run: &'a ClassRun<'a>,
+        (most, less): (&'p Program, &'p Program),
+    ) -> Option<impl Iterator<Item = SharedPrefix<'p>>> {
+        let of_one = shared::of_one(run.job(most))(less);
+        let prefix = move |turns| {
+            let start = Reached::start(vec![CanonicalRun::new(run.job(most))]);
+            SharedPrefix::new(start, turns, &[less])
+        };
+        let turns = grown(less, most).into_iter().filter_map(|(l, by)| TurnLoop::of(less, l, by, 1));
+        of_one.then(|| turns.map(prefix))
     }
 
     /// The number of outer iterations after which all decisions can recur.
@@ -136,17 +176,26 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
 
     /// Whether each number of outer iterations of a period carries over to the next period.
     fn carries(&mut self, first: usize, period: usize) -> bool {
+        self.compared(first, period) == Compared::Carries
+    }
+
+    /// How each number of outer iterations of a period compares with those of the next period.
+    pub(crate) fn compared(&mut self, first: usize, period: usize) -> Compared {
         // Longer than any of these kernels.
         self.prefix.extend_to_mark(first + period);
         let progs = (first - period..first + period).map(|t| Some((t, refine(&(self.at)(t as i64)?))));
-        let Some(progs) = progs.collect::<Option<BTreeMap<usize, Program>>>() else { return false };
+        let Some(progs) = progs.collect::<Option<BTreeMap<usize, Program>>>() else { return Compared::Diverges };
         let own = self.prefix.programs()[0];
         let of_one = shared::of_one(self.run.job(own));
         if !progs.values().all(of_one) {
-            return false;
+            return Compared::Diverges;
         }
         let all: Vec<Vec<&Program>> =
             (first..first + period).map(|t| vec![&progs[&(t - period)], &progs[&t]]).collect();
-        self.prefix.carries_over(period, &all).is_ok()
+        match self.prefix.carries_over(period, &all) {
+            Ok(()) => Compared::Carries,
+            Err(unshown) if unshown.diverges => Compared::Diverges,
+            Err(_) => Compared::Unlike,
+        }
     }
 }
