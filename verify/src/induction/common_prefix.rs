@@ -45,9 +45,9 @@ pub(crate) struct SharedPrefix<'p> {
 
 /// A loop that is executed in each outer iteration.
 pub(crate) struct TurnLoop {
-    until: StepGoal,
+    pub(crate) until: StepGoal,
     /// Its steps in one outer iteration.
-    steps: usize,
+    pub(crate) steps: usize,
 }
 
 impl TurnLoop {
@@ -92,6 +92,9 @@ pub(crate) struct Unshown {
 
 /// Largest number of marks that are tried as the place where the longer runs become a shift of the shorter ones.
 const TRIES: usize = 6;
+
+/// Lists of kernels whose runs continue side by side: each keeps a copy of its runs.
+const SIDE_BY_SIDE: usize = 8;
 
 impl<'p> SharedPrefix<'p> {
     /// A prefix of runs by the kernels with the most outer iterations. `others` are the other kernels, for each run in
@@ -158,7 +161,7 @@ impl<'p> SharedPrefix<'p> {
     /// For each list of kernels, one for each run, the runs that continue with these kernels. They start at the last
     /// mark up to which each kernel follows its run and all agree. `None` where a matrix of such a kernel ends where
     /// the run stored something.
-    pub(crate) fn diverging_runs<'q>(&self, all: &[Vec<&'q Program>]) -> Vec<Option<Reached<'q>>>
+    fn diverging_runs<'q>(&self, all: &[Vec<&'q Program>]) -> Vec<Option<Reached<'q>>>
     where
         'p: 'q,
     {
@@ -168,6 +171,18 @@ impl<'p> SharedPrefix<'p> {
             Some(start.with(runs.collect::<Option<_>>()?))
         };
         all.iter().zip(self.shared_extents(all)).map(parted).collect()
+    }
+
+    /// Checks that the runs of each list of kernels, one for each run, step together to their ends.
+    pub(crate) fn all_end<'q>(&self, all: &[Vec<&'q Program>]) -> Result<(), String>
+    where
+        'p: 'q,
+    {
+        let end = |runs: Option<Reached<'q>>| runs.ok_or("the runs diverge")?.run_to_end();
+        all.chunks(SIDE_BY_SIDE).try_for_each(|few| {
+            let ends: Vec<Result<(), String>> = self.diverging_runs(few).into_par_iter().map(end).collect();
+            ends.into_iter().collect()
+        })
     }
 
     /// For each list of kernels, for each run in turn, the last mark up to which each kernel follows its run and all
@@ -249,8 +264,6 @@ impl<'p> SharedPrefix<'p> {
         if longer_prefix.stop != Some(Ok(StopReason::AllEnded)) {
             return Err(no());
         }
-        let ends = longer_prefix.diverging_runs(&all[..all.len() - 1]);
-        let ends: Vec<Result<(), String>> = ends.into_par_iter().map(|end| end.ok_or_else(no)?.run_to_end()).collect();
-        ends.into_iter().collect()
+        longer_prefix.all_end(&all[..all.len() - 1])
     }
 }

@@ -186,13 +186,14 @@ fn column(run: &ClassRun<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: P
     // Kernels with more outer iterations are sides of a square.
     let pairs = 0..=last - 2 * q;
     let parted: Vec<Vec<&Program>> = pairs.clone().filter_map(|t| follow[t]).map(Vec::from).collect();
-    let parted: Vec<Result<(), String>> = prefix
-        .diverging_runs(&parted)
-        .into_par_iter()
-        .map(|pair| pair.ok_or("the runs diverge")?.run_to_end())
-        .collect();
-    parted.into_iter().collect::<Result<(), _>>()?;
-    let mut alone = pairs.filter(|t| follow[*t].is_none()).map(|t| t as i64);
+    prefix.all_end(&parted)?;
+    let other: Vec<usize> = pairs.filter(|t| follow[*t].is_none()).collect();
+    let kernels = |t: &usize| Some([fewer[*t].as_ref()?, more[*t].as_ref()?]);
+    let of: Option<Vec<[&Program; 2]>> = other.iter().map(kernels).collect();
+    if of.is_some_and(|of| of_other_text(run, of, &squares[0], turns.period).is_ok()) {
+        return Ok(());
+    }
+    let mut alone = other.into_iter().map(|t| t as i64);
     alone.try_for_each(|t| match [at(n - period, t), at(n, t)] {
         [Some(a), Some(b)] => {
             either([a, b], |[a, b]| self_composition::alike(run.job(a), run.job(b), None, 1).map_err(|(why, _)| why))
@@ -201,4 +202,26 @@ fn column(run: &ClassRun<'_>, at: AtTurns<'_>, (n, period): (i64, i64), turns: P
         [_, None] => refused::held(&|n| at(n, t), n, period).map_err(str::to_string),
         [None, _] => Err("the kernel refuses some numbers of steps".to_string()),
     })
+}
+
+/// Checks pairs of few outer iterations, whose kernels are of another text than those of a square. Those of one text share
+/// their runs, too.
+fn of_other_text(
+    run: &ClassRun<'_>,
+    mut left: Vec<[&Program; 2]>,
+    square: &[&Program],
+    turns: i64,
+) -> Result<(), String> {
+    while let Some([a, b]) = left.last().copied() {
+        let (of_a, of_b) = (shared::of_one(run.job(a)), shared::of_one(run.job(b)));
+        let (own, others): (Vec<[&Program; 2]>, Vec<[&Program; 2]>) =
+            left.into_iter().partition(|[x, y]| of_a(x) && of_b(y));
+        let loops = grown(square[0], square[2]);
+        let turning = loops.into_iter().find_map(|(l, by)| TurnLoop::of(a, l, by, turns));
+        let start = Reached::start(vec![CanonicalRun::new(run.job(a)), CanonicalRun::new(run.job(b))]);
+        let prefix = SharedPrefix::new(start, turning.ok_or("there is no outer loop")?, &own.concat());
+        prefix.extended_to_end()?.all_end(&own.iter().map(|pair| pair.to_vec()).collect::<Vec<_>>())?;
+        left = others;
+    }
+    Ok(())
 }

@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warpline_sim::ir::{Program, lcm};
+use warpline_sim::ir::{Loop, Program, lcm};
 
 use crate::cta::class_run::ClassRun;
-use crate::execution::canonical::CanonicalRun;
+use crate::execution::canonical::{CanonicalRun, StepOutcome};
 use crate::induction::carry_over::{BEHIND_IN_PLANE, LONG, LONGEST_OF_LINE, Proof, longer, longest};
 use crate::induction::common_prefix::{SharedPrefix, TurnLoop};
 use crate::induction::lockstep::Reached;
 use crate::induction::loop_counter::grown;
-use crate::induction::loop_counter::step_of;
+use crate::induction::loop_counter::{Watch, step_of};
 use crate::induction::periods::Places;
 use crate::induction::refined_indices::refine;
 use crate::induction::self_composition::{SEEN, trips};
@@ -95,12 +95,43 @@ fn whole((most, less): (&Program, &Program)) -> usize {
     grown(less, most).iter().map(|(l, by)| trips(step_of(less, l), *by)).fold(1, lcm) as usize
 }
 
+/// The loops that grow from a kernel to the one of the most outer iterations, if both start from one world.
+fn turn_loops(run: &ClassRun<'_>, (most, less): (&Program, &Program)) -> Option<Vec<TurnLoop>> {
+    let turns = |(l, by): (&Loop, i64)| TurnLoop::of(less, l, by, 1);
+    shared::of_one(run.job(most))(less).then(|| grown(less, most).into_iter().filter_map(turns).collect())
+}
+
+/// The run of the most outer iterations, with marks at the iterations of a loop.
+fn prefix<'p, 'a: 'p>(
+    run: &ClassRun<'a>,
+    (most, less): (&'p Program, &'p Program),
+    turns: TurnLoop,
+) -> SharedPrefix<'p> {
+    SharedPrefix::new(Reached::start(vec![CanonicalRun::new(run.job(most))]), turns, &[less])
+}
+
+/// The first of these loops that shows some iterations.
+fn first_to_turn(mut walk: CanonicalRun<'_>, mut loops: Vec<TurnLoop>) -> Option<TurnLoop> {
+    let mut made: Vec<(Watch, usize)> = loops.iter().map(|turns| (turns.until.watch.clone(), 0)).collect();
+    loop {
+        let step = walk.next();
+        if let StepOutcome::RunEnded(_) = step {
+            return None;
+        }
+        made.iter_mut().for_each(|(watch, made)| *made += watch.steps(&walk, &step));
+        let shows = |(turns, (_, made)): (&TurnLoop, &(Watch, usize))| *made >= SHOWN * turns.steps;
+        if let Some(first) = loops.iter().zip(&made).position(shows) {
+            return Some(loops.swap_remove(first));
+        }
+    }
+}
+
 impl<'p, 'a: 'p> Line<'p, 'a> {
     /// The line with the kernel of the most outer iterations, and the kernel of one less.
     fn of(run: &'a ClassRun<'a>, at: AtTrips<'a>, kernels: (&'p Program, &'p Program)) -> Option<Line<'p, 'a>> {
-        let prefixes = Line::prefixes(run, kernels)?;
         let mut found = None;
-        for mut prefix in prefixes {
+        for turns in turn_loops(run, kernels)? {
+            let mut prefix = prefix(run, kernels, turns);
             // A role without an operation in its loop, such as a loader of no tiles, shows no outer iterations.
             let shows = prefix.extend_to_mark(SHOWN);
             found = if shows { Some(prefix) } else { found.or(Some(prefix)) };
@@ -118,24 +149,8 @@ impl<'p, 'a: 'p> Line<'p, 'a> {
         at: AtTrips<'a>,
         kernels: (&'p Program, &'p Program),
     ) -> Option<Line<'p, 'a>> {
-        let shown =
-            Line::prefixes(run, kernels)?.filter_map(|mut prefix| prefix.extend_to_mark(SHOWN).then_some(prefix));
-        let prefix = shown.min_by_key(|prefix| prefix.run(SHOWN).steps)?;
-        Some(Line { run, at, whole: whole(kernels), prefix })
-    }
-
-    /// The run of the most outer iterations, with marks at the iterations of each loop that grows.
-    fn prefixes(
-        run: &'a ClassRun<'a>,
-        (most, less): (&'p Program, &'p Program),
-    ) -> Option<impl Iterator<Item = SharedPrefix<'p>>> {
-        let of_one = shared::of_one(run.job(most))(less);
-        let prefix = move |turns| {
-            let start = Reached::start(vec![CanonicalRun::new(run.job(most))]);
-            SharedPrefix::new(start, turns, &[less])
-        };
-        let turns = grown(less, most).into_iter().filter_map(|(l, by)| TurnLoop::of(less, l, by, 1));
-        of_one.then(|| turns.map(prefix))
+        let turns = first_to_turn(CanonicalRun::new(run.job(kernels.0)), turn_loops(run, kernels)?)?;
+        Some(Line { run, at, whole: whole(kernels), prefix: prefix(run, kernels, turns) })
     }
 
     /// The number of outer iterations after which all decisions can recur.
