@@ -12,7 +12,8 @@
 //! `nested_loops`). These kernels have one text with different numbers, so they start from one state and stay in one
 //! state while they make the same steps. This common prefix is run once. Only steps that depend on a differing number
 //! can end it; they are recorded (`instruction_log`), and decide which kernels still follow it and whether two of them
-//! agree on all decisions.
+//! agree on all decisions. All pairs of one main loop share a prefix in the same way (`carry_over`): its iterations are
+//! the turns.
 //!
 //! The comparison of `t` and `t + q` outer iterations needs two runs. Up to mark `m + q` both are the prefix, and they
 //! agree. Then the run of `t` continues from `m` and the other from `m + q`. Up to mark `m + q` the first run is the

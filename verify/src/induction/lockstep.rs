@@ -190,8 +190,9 @@ impl<'p> Reached<'p> {
         let mut checkpoints = Vec::new();
         runs.iter_mut().for_each(|w| w.record.record_decisions());
         let mut made = Vec::with_capacity(shift_invariance::RUNS);
-        let bytes: u64 = runs.iter().map(|run| run.world.bytes()).sum();
-        let spacing = CHECKPOINT_STEPS.max(bytes / BYTES_A_STEP);
+        // Runs without watched loops insert no period.
+        let bytes = || runs.iter().map(|run| run.world.bytes()).sum::<u64>();
+        let spacing = if watches.is_empty() { u64::MAX } else { CHECKPOINT_STEPS.max(bytes() / BYTES_A_STEP) };
         let mut at = 0;
         let end = loop {
             if until.as_ref().is_some_and(|u| u.left == 0) {

@@ -226,7 +226,7 @@ impl<'p, 'a> Search<'p, 'a> {
         };
         let line = self.line_by(|n, period| {
             let runs = together(Reached::start(vec![job(n - period)?.0, job(n)?.0]))?;
-            Reached::abreast(runs).run_to_end()
+            Reached::abreast(runs.into_iter().map(|(run, _)| run).collect()).run_to_end()
         })?;
         for n in kernels.least..line.needs() {
             let mut cell = job(n)?.1;

@@ -24,10 +24,12 @@ pub(super) struct Between<'p> {
     pub(super) state: Arc<Snapshot>,
 }
 
+/// A run that has come to the place between two jobs, and its state there.
+pub(super) type Paused<'p> = (CanonicalRun<'p>, Snapshot);
+
 impl<'p> Between<'p> {
-    pub(super) fn of(run: CanonicalRun<'p>, jobs: i64) -> Between<'p> {
-        let state = Arc::new(run.state());
-        Between { run, jobs, state }
+    pub(super) fn of((run, state): Paused<'p>, jobs: i64) -> Between<'p> {
+        Between { run, jobs, state: Arc::new(state) }
     }
 
     /// The run that continues with a job of `n` steps, when `more` jobs are left.
@@ -86,7 +88,7 @@ pub(super) fn ends_elsewhere() -> String {
 }
 
 /// Steps runs together to the next place between jobs. Their states there are equal up to a shift.
-pub(super) fn together(runs: Reached<'_>) -> Result<Vec<CanonicalRun<'_>>, String> {
+pub(super) fn together(runs: Reached<'_>) -> Result<Vec<Paused<'_>>, String> {
     let programs: Vec<&Program> = runs.runs.iter().map(|run| run.world.program()).collect();
     launch_values_agree(&programs, &runs.conditions)?;
     let reached = Rc::new(runs).continue_until(None, None)?;
@@ -101,5 +103,5 @@ pub(super) fn together(runs: Reached<'_>) -> Result<Vec<CanonicalRun<'_>>, Strin
     if !shift_invariance::states(&all) {
         return Err("states between jobs differ".into());
     }
-    Ok(reached.runs)
+    Ok(reached.runs.into_iter().zip(states).collect())
 }
