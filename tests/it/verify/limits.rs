@@ -133,3 +133,55 @@ fn limits_stop_a_proof_of_a_large_cluster() {
         assert!(words.join(" ").contains(why), "{}", said.out);
     }
 }
+
+/// A loader, a consumer and a warp that only counts, with rings of five and of three slots: states recur after 15 steps, and
+/// the proof needs more than 60 trip counts.
+const TWO_RINGS: &str = "kernel t(n = 4)
+  grid 1   warps 3
+  global A: f16[64, 16]
+  shared a[5]: f16[64, 16]   shared b[3]: f16[64, 16]
+  mbar full[5] (1)   mbar empty[5] (1)   mbar done[3] (1)   mbar free[3] (1)
+  role load = warp 0
+  role use = warp 1
+  role idle = warp 2
+  all: load: elect: init full, empty, done, free;  fence mbarrier_init
+  all: barrier
+  load: elect:
+    for i in 0..n:
+      wait empty[i % 5] EMPTY
+      arrive full[i % 5] expect bytes(a)
+      tma A[0, 0] -> a[i % 5] signals full[i % 5]
+      wait free[i % 3] FREE
+      arrive done[i % 3] expect bytes(b)
+      tma A[0, 0] -> b[i % 3] signals done[i % 3]
+  use:
+    for i in 0..n:
+      wait full[i % 5] for i / 5
+      lds a[i % 5] : A[0, 0] -> r
+      arrive empty[i % 5] per warp
+      wait done[i % 3] for i / 3
+      lds b[i % 3] : A[0, 0] -> r
+      arrive free[i % 3] per warp
+  idle:
+    var k = 0
+    for i in 0..n:
+      k = k + i % 2
+  all: barrier
+";
+
+/// The verdict on this kernel within so many steps.
+fn two_rings(empty: &str, free: &str, steps: &str) -> super::Verdict {
+    let dir = TempDir::new();
+    let file = dir.write("t.pipe", &TWO_RINGS.replace("EMPTY", empty).replace("FREE", free));
+    super::verify(&[&file, "--machine", "h200", "--no-suggestion", "--max-steps", steps])
+}
+
+#[test]
+fn trip_counts_share_the_steps_that_they_have_in_common() {
+    // Each alone, these runs take more than 60,000 steps. The index that the idle warp leaves behind decides nothing.
+    two_rings("for i / 5 - 1", "for i / 3 - 1", "30000").proved();
+    // A fault in few steps, and one in many.
+    assert_eq!(two_rings("for i / 5 - 1", "for i / 3 - 2", "30000").word(), "violated");
+    let late = two_rings("for i / 5 - (i > 40 ? 2 : 1)", "for i / 3 - 1", "1000000");
+    assert_eq!((late.word(), &late.json["trip_counts"][0]), ("violated", &42.into()), "{:#}", late.json);
+}
