@@ -172,7 +172,7 @@ const TWO_RINGS: &str = "kernel t(n = 4)
 /// The verdict on this kernel within so many steps.
 fn two_rings(empty: &str, free: &str, steps: &str) -> super::Verdict {
     let dir = TempDir::new();
-    let file = dir.write("t.pipe", &TWO_RINGS.replace("EMPTY", empty).replace("FREE", free));
+    let file = dir.write("t.pipe", TWO_RINGS.replace("EMPTY", empty).replace("FREE", free));
     super::verify(&[&file, "--machine", "h200", "--no-suggestion", "--max-steps", steps])
 }
 
