@@ -84,12 +84,18 @@ fn one(runs: &[&[Decision]], i: usize, periods: Option<i64>) -> bool {
         (x[k], y[k]) = match (list[i], runs[0][i]) {
             (Decision::Fixed(a), Decision::Fixed(_)) => (a, 0),
             (Decision::Op(o, a, b), Decision::Op(p, ..)) if o == p => (a, b),
+            (Decision::End { obj, axis, first, end }, Decision::End { obj: o, axis: i, .. })
+                if (obj, axis) == (o, i) =>
+            {
+                (first, end)
+            }
             _ => return false,
         };
     }
     let (x, y) = (Number::of(&x[..runs.len()]), Number::of(&y[..runs.len()]));
     match runs[0][i] {
         Decision::Op(op, ..) => operands(op, x, y, periods),
+        Decision::End { .. } => operands(Binary::Lt, x, y, periods),
         Decision::Fixed(_) | Decision::Again => x.stands(),
     }
 }

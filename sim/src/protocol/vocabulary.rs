@@ -63,6 +63,17 @@ pub enum Decision {
     /// A number that selects a place, a branch or a count, such as a slot, a stage or a count of arrivals. A phase counts
     /// less the barrier's own phase. A product of two numbers that may change has its factors here.
     Fixed(i64),
+    /// Whether an access begins before the end of a matrix. Another kernel of the same text may have another end.
+    End {
+        /// The matrix.
+        obj: ObjId,
+        /// Rows, or columns.
+        axis: u8,
+        /// The first row or column of the access.
+        first: i64,
+        /// Number of rows or columns of the matrix.
+        end: i64,
+    },
     /// A loop begins again.
     Again,
 }

@@ -6,6 +6,7 @@ mod barriers;
 mod bounds;
 mod branches;
 mod edits;
+mod ends;
 mod exported;
 mod flags;
 mod global;

@@ -173,7 +173,8 @@ fn one_world(a: &Program, last: &Job<'_>) -> bool {
     let kept = a.code.iter().all(|i| !waits(i) || !reads_other(i));
     let place = |p: &Program| p.grid.at(last.cluster);
     let fewer = a.hands_out() && place(a) == place(b) && a.grid.len() <= b.grid.len();
-    kept && (a.grid == b.grid || fewer) && a.tapes == b.tapes && one_memory(a, b)
+    let barriers = a.mbars == b.mbars && a.named == b.named && a.counters == b.counters;
+    kept && (a.grid == b.grid || fewer) && a.tapes == b.tapes && barriers && one_memory(a, b)
 }
 
 /// Whether all objects are equal, except for extents of matrices in dimensions over which no product sums.

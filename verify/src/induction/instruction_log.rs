@@ -5,8 +5,13 @@
 //! next operation reads such a number. Then each kernel makes the same step from the same state, with the same
 //! decisions. So only the other steps decide whether other kernels also step in lockstep. These steps are recorded with
 //! the agent's variables, and then checked for each kernel.
+//!
+//! An instruction reads these numbers of a kernel, and no others: the symbols of its expressions (`each` lists them all,
+//! with the coordinates that a proof compares with the ends of a matrix in the place of others), the ends of the matrices
+//! that it reaches, and the number of tiles that are left. Everything else that a step depends on is in the state, or
+//! equal in all kernels that start from one world (`shared::of_one`).
 
-use warpline_sim::ir::{Binary, ParamId, Program};
+use warpline_sim::ir::{Binary, ExprUse, Instr, ParamId, Program, each};
 use warpline_sim::protocol::{AgentId, Decision};
 
 use crate::execution::canonical::{CanonicalRun, StepOutcome};
@@ -21,6 +26,8 @@ pub(crate) struct Log {
     differing: Vec<Vec<bool>>,
     /// For each instruction of each run's kernel, the symbols that it reads.
     read: Vec<Vec<Vec<ParamId>>>,
+    /// For each matrix of each run's kernel, whether it ends elsewhere in a kernel that may follow the run.
+    other_ends: Vec<Vec<bool>>,
     /// For each run's kernel, the variables that agents may still read.
     live: Vec<LiveVariables>,
     /// For each instruction, whether an agent there can reach one that differs.
@@ -73,11 +80,17 @@ impl Log {
         let of = |run: usize| -> Vec<&Program> { others.iter().skip(run).step_by(runs.len()).copied().collect() };
         let own = |run: usize| runs[run].world.program();
         let read: Vec<Vec<Vec<ParamId>>> = (0..runs.len()).map(|i| symbols_read(own(i))).collect();
-        let differing: Vec<Vec<bool>> = (0..runs.len()).map(|i| unlike(own(i), &read[i], &of(i))).collect();
+        let other_ends: Vec<Vec<bool>> = (0..runs.len()).map(|i| other_ends(own(i), &of(i))).collect();
+        let differs = |i: usize| {
+            let unlike = unlike(own(i), &read[i], &of(i)).into_iter();
+            let differs = |(unlike, instr): (bool, &Instr)| unlike || reaches(own(i), instr, &other_ends[i]);
+            unlike.zip(&own(i).code).map(differs).collect()
+        };
+        let differing: Vec<Vec<bool>> = (0..runs.len()).map(differs).collect();
         let reaches_differing =
             differing.iter().enumerate().map(|(i, differing)| told_apart(own(i), differing)).collect();
         let live = (0..runs.len()).map(|i| LiveVariables::of(own(i))).collect();
-        Log { differing, read, live, reaches_differing, marks: 1, notes: Vec::new(), now: Vec::new() }
+        Log { differing, read, other_ends, live, reaches_differing, marks: 1, notes: Vec::new(), now: Vec::new() }
     }
 
     /// Records that the runs have passed another mark.
@@ -149,6 +162,7 @@ impl Log {
             let own = runs[*run].world.program();
             let instructions = self.differing[*run].iter().zip(&self.read[*run]);
             instructions.into_iter().all(|(known, read)| *known || !differs(own, prog, read))
+                && other_ends(own, &[prog]).iter().zip(&self.other_ends[*run]).all(|(other, known)| *known || !other)
         };
         if !by.iter().all(fits) {
             return SharedExtent { mark: 0, at: None };
@@ -175,6 +189,32 @@ impl Log {
     }
 }
 
+/// For each object, whether it ends elsewhere in one of the other kernels. What opaque matrices hold has no place, and no end.
+fn other_ends(own: &Program, others: &[&Program]) -> Vec<bool> {
+    let ends = |prog: &Program, obj: usize| prog.objects.get(obj).map(|o| (o.rows, o.cols));
+    let other = |obj: usize| others.iter().any(|prog| ends(prog, obj) != ends(own, obj));
+    (0..own.objects.len()).map(|obj| !own.opaque_globals && other(obj)).collect()
+}
+
+/// Whether an instruction has a place in one of these matrices.
+fn reaches(prog: &Program, i: &Instr, matrices: &[bool]) -> bool {
+    let mut found = false;
+    each(prog, i, &mut |what, _| {
+        if let ExprUse::Tile(obj, _) = what {
+            found |= matrices[obj as usize];
+        }
+    });
+    found
+}
+
+/// The decision of a kernel whose matrices may end elsewhere, if it has the same result.
+fn with_ends_of(decision: Decision, by: &Program) -> Option<Decision> {
+    let Decision::End { obj, axis, first, end } = decision else { return Some(decision) };
+    let o = by.objects.get(obj as usize)?;
+    let other = if axis == 0 { o.rows } else { o.cols };
+    ((first < end) == (first < other)).then_some(Decision::End { obj, axis, first, end: other })
+}
+
 impl AgentStep {
     /// The decisions of this step by another kernel, if that kernel makes the same step.
     fn made_by<'p>(
@@ -192,7 +232,8 @@ impl AgentStep {
             return None;
         }
         let mut decisions = walk.decisions().to_vec();
-        let mut operation = self.operation.clone();
+        let operation = self.operation.iter().map(|x| with_ends_of(*x, by));
+        let mut operation = operation.collect::<Option<Vec<Decision>>>()?;
         if hands(next) {
             // A smaller grid has fewer tiles left, but at least one where there was one.
             let left = (self.left as i64 - (own.grid.len() - by.grid.len())).max(0);

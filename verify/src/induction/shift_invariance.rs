@@ -126,12 +126,18 @@ fn alike(step: &[Decision], conditions: &mut Conditions) -> bool {
             (Decision::Fixed(a), Decision::Fixed(_)) => (a, 0),
             (Decision::Again, Decision::Again) => (0, 0),
             (Decision::Op(o, a, b), Decision::Op(p, ..)) if o == p => (a, b),
+            (Decision::End { obj, axis, first, end }, Decision::End { obj: o, axis: i, .. })
+                if (obj, axis) == (o, i) =>
+            {
+                (first, end)
+            }
             _ => return false,
         };
     }
     let (x, y) = (Number::of(&x[..step.len()]), Number::of(&y[..step.len()]));
     match step[0] {
         Decision::Op(o, ..) => operands(o, x, y, conditions),
+        Decision::End { .. } => operands(Binary::Lt, x, y, conditions),
         Decision::Fixed(_) | Decision::Again => x.is_constant(),
     }
 }

@@ -53,7 +53,7 @@ impl World<'_> {
         }
         for i in 0..2 {
             self.judge(Decision::Op(Binary::Lt, f.at[i], 0));
-            self.judge(Decision::Op(Binary::Lt, first[i], ends[i]));
+            self.judge(Decision::End { obj: f.obj, axis: i as u8, first: first[i], end: ends[i] });
         }
         let Some(i) = (0..2).find(|i| first[*i] >= ends[*i] || f.at[*i] < 0) else { return Ok(()) };
         if !self.met(Code::Outside, pc, None) {
