@@ -442,6 +442,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether accesses to matrices are compared with their ends.
+    pub fn compares_ends(&self) -> bool {
+        !self.loose && !self.opaque_globals
+    }
+
     /// The value of a parameter or header `let`.
     pub fn value(&self, name: &str) -> Option<i64> {
         self.params.iter().chain(&self.lets).find(|(n, _)| n == name).map(|(_, v)| *v)

@@ -99,8 +99,10 @@ fn place(prog: &Program, p: &mut Place, f: &mut impl FnMut(ExprUse, &mut Expr)) 
     let global = prog.objects[p.obj as usize].class == Class::Global;
     let own = |dim| if global { ExprUse::Tile(p.obj, dim) } else { ExprUse::Slot };
     p.at.iter_mut().enumerate().for_each(|(dim, e)| f(own(dim), e));
-    // The matrix ends where these say, so they decide as much as any other expression.
-    p.inside.iter_mut().flatten().enumerate().for_each(|(dim, e)| f(own(dim), e));
+    // The comparison with the ends of the matrix decides as much as any other.
+    if prog.compares_ends() {
+        p.inside.iter_mut().flatten().enumerate().for_each(|(dim, e)| f(own(dim), e));
+    }
     sel(&mut p.sel, f);
     p.cta.iter_mut().for_each(|e| f(ExprUse::Slot, e));
     if let Some(t) = &mut p.tile {

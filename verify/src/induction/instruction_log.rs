@@ -189,11 +189,11 @@ impl Log {
     }
 }
 
-/// For each object, whether it ends elsewhere in one of the other kernels. What opaque matrices hold has no place, and no end.
+/// For each object, whether it ends elsewhere in one of the other kernels, if that decides something.
 fn other_ends(own: &Program, others: &[&Program]) -> Vec<bool> {
     let ends = |prog: &Program, obj: usize| prog.objects.get(obj).map(|o| (o.rows, o.cols));
     let other = |obj: usize| others.iter().any(|prog| ends(prog, obj) != ends(own, obj));
-    (0..own.objects.len()).map(|obj| !own.opaque_globals && other(obj)).collect()
+    (0..own.objects.len()).map(|obj| own.compares_ends() && other(obj)).collect()
 }
 
 /// Whether an instruction has a place in one of these matrices.

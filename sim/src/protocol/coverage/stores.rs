@@ -20,7 +20,7 @@ impl World<'_> {
         place: &Place,
     ) -> Result<(), Fault> {
         // A search gives numbers other values, and so does a proof over turns.
-        if self.order.is_off() || self.prog.loose || self.prog.opaque_globals {
+        if self.order.is_off() || !self.prog.compares_ends() {
             return Ok(());
         }
         let o = &self.prog.objects[f.obj as usize];
