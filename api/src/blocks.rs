@@ -189,7 +189,7 @@ impl Sizes<'_> {
         if !alike {
             return None;
         }
-        let too_large = self.too_large();
+        let too_large = self.too_large()?;
         if let Some(n) = too_large {
             self.open.room = n - 1;
         }
@@ -229,18 +229,18 @@ impl Sizes<'_> {
     }
 
     /// The first size behind the usual one with a fault, if several warps then store the same bytes, and the usual size is
-    /// proved.
-    fn too_large(&mut self) -> Option<u32> {
+    /// proved. `None` where a size with another fault, or one that is not read, decides that nothing is decided.
+    fn too_large(&mut self) -> Option<Option<u32>> {
         if !self.proved(USUAL) {
-            return None;
+            return Some(None);
         }
         let larger: Vec<u32> = self.usual().filter(|n| *n > USUAL).collect();
         for n in larger {
-            if self.violated(n) {
-                return self.faults_of(n).iter().any(|f| f.code == Code::WawShared).then_some(n);
+            if self.outcome(n)? == Outcome::Violated {
+                return self.faults_of(n).iter().any(|f| f.code == Code::WawShared).then_some(Some(n));
             }
         }
-        None
+        Some(None)
     }
 
     /// The usual sizes that the arrays have room for.
