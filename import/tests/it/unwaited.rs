@@ -2,26 +2,34 @@
 
 use warpline_import::{lift, ptx};
 
-/// Whether no way waits, in a loop of this code. A line `LOAD`, `WAIT` or `STORE` stands for the instruction.
-fn never_waited_for(code: &str) -> bool {
-    let lines: String = code
-        .lines()
-        .map(|line| match line.trim() {
-            "LOAD" => "\ttcgen05.ld.sync.aligned.32x32b.x1.b32 {%r2}, [%r1];\n".to_string(),
-            "WAIT" => "\ttcgen05.wait::ld.sync.aligned;\n".to_string(),
-            "STORE" => "\ttcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r2};\n".to_string(),
-            other => format!("\t{other}\n"),
-        })
-        .collect();
+/// The kernel with this code, and its text. A line that is a word of `words` stands for its instruction.
+pub(crate) fn kernel(code: &str, words: &[(&str, &str)]) -> (ptx::Entry, String) {
+    let instruction = |word: &str| words.iter().find(|(w, _)| *w == word).map_or(word, |(_, i)| *i).to_string();
+    let lines: String = code.lines().map(|line| format!("\t{}\n", instruction(line.trim()))).collect();
     let text = format!(
-        ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u32 k_param_0)\n.reqntid 32\n{{\n\
+        ".version 8.6\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u32 k_param_0)\n.reqntid 64\n{{\n\
          \t.reg .pred %p<4>;\n\t.reg .b32 %r<8>;\n\tld.param.u32 %r4, [k_param_0];\n\tsetp.eq.s32 %p1, %r4, 7;\n\
-         \tmov.b32 %r1, 0;\n\tmov.b32 %r3, 0;\n$LOOP:\n{lines}\tadd.s32 %r3, %r3, 1;\n\tsetp.lt.s32 %p2, %r3, %r4;\n\
-         \t@%p2 bra $LOOP;\n\tret;\n}}\n"
+         \tmov.b32 %r1, 0;\n\tmov.b32 %r3, 0;\n{lines}\tret;\n}}\n"
     );
-    let module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-    let line = |what: &str| text.lines().position(|l| l.contains(what)).map_or(0, |n| n as u32 + 1);
-    lift::never_waited_for(&module.entries[0], line("tcgen05.ld"), line("tcgen05.st"))
+    let mut module = ptx::read(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    (module.entries.remove(0), text)
+}
+
+/// The line of a text with an instruction.
+pub(crate) fn line_of(text: &str, instruction: &str) -> u32 {
+    text.lines().position(|l| l.contains(instruction)).map_or(0, |n| n as u32 + 1)
+}
+
+/// Whether no way waits, in a loop of this code.
+fn never_waited_for(code: &str) -> bool {
+    let words = [
+        ("LOAD", "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r2}, [%r1];"),
+        ("WAIT", "tcgen05.wait::ld.sync.aligned;"),
+        ("STORE", "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r2};"),
+    ];
+    let again = "add.s32 %r3, %r3, 1;\nsetp.lt.s32 %p2, %r3, %r4;\n@%p2 bra $LOOP;";
+    let (entry, text) = kernel(&format!("$LOOP:\n{code}\n{again}"), &words);
+    lift::never_waited_for(&entry, line_of(&text, "tcgen05.ld"), line_of(&text, "tcgen05.st"))
 }
 
 #[test]
