@@ -6,7 +6,7 @@
 //! | sizes | verdict |
 //! |---|---|
 //! | one is proved although half of it is not | the proof for that size |
-//! | several are proved, and none of 64 threads or more that is not too large has a fault or cannot be read | the proof for those sizes |
+//! | several are proved; all others from 64 on that are not too large are read, without a fault | the proof for those sizes |
 //! | all have one fault in common | that fault, with 128 threads |
 //! | all have a fault, and so has every other multiple of 32 | the fault with the size that has the fewest but hangs |
 //! | the same, but for one multiple of 32, which is proved | the proof for that size |
@@ -321,12 +321,17 @@ pub(crate) struct Fault {
     pub(crate) other: Option<u32>,
 }
 
+impl Fault {
+    /// What a finding of a violation is, by lines.
+    pub(crate) fn of(x: &Violation, f: &Finding) -> Fault {
+        let line = |site: u32| x.sites.get(site as usize).map_or(0, |s| s.line);
+        Fault { code: f.code, line: line(f.site), other: f.other.as_ref().map(|(site, _)| line(*site)) }
+    }
+}
+
 /// The faults of a violation that are no hang.
 pub(crate) fn faults(x: &Violation) -> BTreeSet<Fault> {
-    let line = |site: u32| x.sites.get(site as usize).map_or(0, |s| s.line);
-    let of =
-        |f: &Finding| Fault { code: f.code, line: line(f.site), other: f.other.as_ref().map(|(site, _)| line(*site)) };
-    x.findings.iter().filter(|f| !f.note).map(of).collect()
+    x.findings.iter().filter(|f| !f.note).map(|f| Fault::of(x, f)).collect()
 }
 
 /// Numbers in words: `64, 128 or 256`.

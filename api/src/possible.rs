@@ -6,6 +6,7 @@ use warpline_import::lift::{self, Launch, OneLaunch, PossibleLaunch, never_order
 use warpline_import::ptx::{self, Entry};
 use warpline_sim::code::Code;
 use warpline_sim::ir::{Executors, Instr, Program};
+use warpline_sim::report::Finding;
 use warpline_verify::{Options, Outcome, Verdict, Violation};
 
 use crate::blocks::{self, Fault};
@@ -58,9 +59,9 @@ pub(crate) fn without_impossible_fault(
 fn given_up(mut v: Verdict, because: &str) -> Verdict {
     let fault = v.violation.as_ref().and_then(|x| Some((x, x.findings.first()?)));
     let fault = fault.map_or("a hang".to_string(), |(x, f)| {
-        let line = |site: u32| x.sites.get(site as usize).map_or(0, |s| s.line);
-        let other = f.other.as_ref().map(|(site, _)| format!(" and {}", line(*site)));
-        format!("{}: line {}{}", f.message, line(f.site), other.unwrap_or_default())
+        let Fault { line, other, .. } = Fault::of(x, f);
+        let other = other.map(|line| format!(" and {line}"));
+        format!("{}: line {line}{}", f.message, other.unwrap_or_default())
     });
     let why = format!("a fault was found ({fault}), and {because}");
     (v.outcome, v.violation) = (Outcome::GaveUp { why }, None);
@@ -101,10 +102,15 @@ const NEVER_WAITED: &str = "a launch makes the load and the store: no way throug
 const NEVER_ORDERED: &str =
     "a launch uses the mbarrier: no way through the text to this use orders it behind the `init`";
 
-/// Whether no number of a launch makes up for a fault. Such faults are missing fences, scopes that are too narrow, loads of
-/// tensor memory that no way through the text waits for, and uses of mbarriers that no such way orders.
+/// Whether no number of a launch makes up for a fault. Such faults are missing fences and scopes that are too narrow. So are
+/// faults that the text alone shows.
 fn is_of_text(entry: &Entry, f: &Fault) -> bool {
-    FENCES.contains(&f.code) || f.code == Code::Scope || shown_by_text(entry, f).is_some()
+    is_of_instructions(f.code) || shown_by_text(entry, f).is_some()
+}
+
+/// Whether a fault is one of what instructions say, whatever the numbers are.
+fn is_of_instructions(code: Code) -> bool {
+    FENCES.contains(&code) || code == Code::Scope
 }
 
 /// Why the text alone shows a fault of two instructions.
@@ -133,21 +139,20 @@ fn of_its_text(
     let mut v = with_iterations(subject, v.clone(), options);
     let x = v.violation.as_mut()?;
     let program = subject.symbolic();
-    let sites = &x.sites;
-    let line = |site: u32| sites.get(site as usize).map_or(0, |s| s.line);
-    x.findings.retain(|f| {
-        let other = f.other.as_ref().map(|(site, _)| line(*site));
+    let counts = |x: &Violation, f: &Finding| {
+        let fault = Fault::of(x, f);
         // A warp waits for its own loads.
-        let own = other.zip(warp_of(&f.agent)).is_some_and(|(load, warp)| executes(program, warp, load));
-        let why = shown_by_text(entry, &Fault { code: f.code, line: line(f.site), other });
-        let refuted = shown.iter().any(|p| has_line(p, line(f.site)));
-        own == (f.code == Code::WarTensor) && why.is_some() && !refuted
-    });
+        let own = fault.other.zip(warp_of(&f.agent)).is_some_and(|(load, warp)| executes(program, warp, load));
+        let why = shown_by_text(entry, &fault).filter(|_| own == (f.code == Code::WarTensor))?;
+        (!shown.iter().any(|p| has_line(p, fault.line))).then_some((why, fault.line))
+    };
+    let all: Vec<Option<(&str, u32)>> = x.findings.iter().map(|f| counts(x, f)).collect();
+    let (why, at) = *all.iter().flatten().next()?;
+    let mut kept = all.iter().map(Option::is_some);
+    x.findings.retain(|_| kept.next() == Some(true));
     x.hang.clear();
-    let first = x.findings.first()?;
-    let fault = Fault { code: first.code, line: line(first.site), other: first.other.as_ref().map(|(s, _)| line(*s)) };
-    if let (Some(imported), Some(why)) = (&mut subject.imported, shown_by_text(entry, &fault)) {
-        imported.assumptions.push((why.to_string(), fault.line));
+    if let Some(imported) = &mut subject.imported {
+        imported.assumptions.push((why.to_string(), at));
     }
     Some(v)
 }
@@ -155,9 +160,9 @@ fn of_its_text(
 /// The fault of a compiled kernel in a launch. The launches are chosen, and the host may never make one of them: words of
 /// memory may have to fit together. So a fault counts if each chosen launch with its code has it, and two have it, where
 /// there are two. A launch that hangs, or that leaves a barrier with some of its threads, is none: numbers that do not fit
-/// together make one. Behind such a fault, one of the text counts. A launch without the fault says nothing if it runs a loop
-/// of all warps less often than each launch with the fault: the fault may need the next iteration. It says nothing of faults
-/// of the text, either. If no fault counts, the programs of these launches.
+/// together make one. Behind such a fault, one of the text counts. The fault may need the
+/// next iteration. So a launch without the fault says nothing if it runs a loop of all warps less often than each launch with
+/// the fault. It says nothing of fences and scopes, either. If no fault counts, the programs of these launches.
 fn in_some_launch(
     subject: &mut Subject,
     (launches, entry): (Vec<OneLaunch>, &Entry),
@@ -190,9 +195,8 @@ fn in_some_launch(
     }
     let with = |f: &(Code, u32)| shown.iter().filter(|s| s.found.contains(f)).collect::<Vec<&Shown>>();
     let refuted = |f: &(Code, u32)| {
-        let of_text = f.0 == Code::Scope || FENCES.contains(&f.0);
         let refutes = |s: &Shown| !s.found.contains(f) && has_line(&s.program, f.1) && !s.runs_less_than(&with(f));
-        !of_text && shown.iter().any(refutes)
+        !is_of_instructions(f.0) && shown.iter().any(refutes)
     };
     let fault = counts.iter().find(|f| with(f).len() >= least(f) && !refuted(f)).copied();
     let found = fault.and_then(|f| Some((f, shown.iter().position(|s| s.found.contains(&f))?)));

@@ -134,8 +134,8 @@ fn limits_stop_a_proof_of_a_large_cluster() {
     }
 }
 
-/// A loader, a consumer and a warp that only counts, with rings of five and of three slots: states recur after 15 steps, and
-/// the proof needs more than 60 trip counts.
+/// A loader, a consumer and a warp that only counts, with rings of five and of three slots. States recur after 15 steps. The
+/// proof needs more than 60 trip counts.
 const TWO_RINGS: &str = "kernel t(n = 4)
   grid 1   warps 3
   global A: f16[64, 16]

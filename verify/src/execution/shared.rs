@@ -17,7 +17,7 @@ pub(crate) fn runs<'p>(jobs: &[Job<'p>]) -> Vec<RunResult> {
 }
 
 /// Runs each kernel to its end. `None` where they do not share one run, or where a run has a fault, does not decide, or meets
-/// an obstacle: then the order in which kernels run says what is shown.
+/// an obstacle. Then what is shown depends on the order in which kernels run.
 pub(crate) fn clean_runs<'p>(jobs: &[Job<'p>]) -> Option<Vec<RunResult>> {
     let last = *jobs.last()?;
     let of_one = of_one(last);

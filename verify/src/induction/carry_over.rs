@@ -333,8 +333,8 @@ fn near(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region, limits: Near<'_>) -
     Err(failed)
 }
 
-/// The refined kernels with the most iterations that are looked at and with one less, where pairs of all longer kernels may
-/// share their runs up to near their ends (`common_prefix`).
+/// The refined kernels with the most iterations that are looked at, and with one less. `None` where pairs of longer kernels
+/// cannot share their runs up to near their ends (`common_prefix`).
 fn shared_kernels(run: &ClassRun<'_>, at: AtTrips<'_>, region: Region) -> Option<[Program; 2]> {
     if region.hi.is_some() || run.given.hands_out() {
         return None;

@@ -21,11 +21,11 @@
 //! the two marks are equal up to a shift, and from there the runs step together to their ends. The prefix may itself be
 //! a pair of runs, with `n` and `n + p` steps. The same then holds for four runs, in two pairs that share the prefix.
 //!
-//! So this check accepts a pair of kernels only where their own runs (`self_composition`) step together, but for one
-//! period between two states that are equal up to a shift. Each step before that period, and each step in it, is compared
-//! for both kernels: it reads no number that differs, so that both make equal decisions, or it is in the log, and its
-//! decisions by both kernels are compared as those of the runs would be. The steps behind it are made by the kernels
-//! themselves. Faults of the prefix itself are faults of the runs that go on from it.
+//! So this check accepts a pair of kernels only where their own runs (`self_composition`) step together. They differ by one
+//! period, between two states that are equal up to a shift. Each step before that period, and each step in it, is compared
+//! for both kernels. A step that reads no number that differs has equal decisions in both. Any other step is in the log, and
+//! its decisions by both kernels are compared as those of the runs would be. The kernels themselves make the steps behind
+//! the period. Faults of the prefix itself are faults of the runs that go on from it.
 
 use std::cell::OnceCell;
 use std::rc::Rc;

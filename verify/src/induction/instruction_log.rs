@@ -6,10 +6,15 @@
 //! decisions. So only the other steps decide whether other kernels also step in lockstep. These steps are recorded with
 //! the agent's variables, and then checked for each kernel.
 //!
-//! An instruction reads these numbers of a kernel, and no others: the symbols of its expressions (`each` lists them all,
-//! with the coordinates that a proof compares with the ends of a matrix in the place of others), the ends of the matrices
-//! that it reaches, and the number of tiles that are left. Everything else that a step depends on is in the state, or
-//! equal in all kernels that start from one world (`shared::of_one`).
+//! An instruction reads these numbers of a kernel, and no others:
+//!
+//! - the symbols of its expressions. `each` lists them all, with the coordinates that a proof compares with the ends of a
+//!   matrix;
+//! - the ends of the matrices that it reaches;
+//! - the number of tiles that are left.
+//!
+//! Everything else that a step depends on is in the state, or is equal in all kernels that start from one world
+//! (`shared::of_one`).
 
 use warpline_sim::ir::{Binary, ExprUse, Instr, ParamId, Program, each};
 use warpline_sim::protocol::{AgentId, Decision};

@@ -9,9 +9,8 @@
 //! ```
 //!
 //! What a thread wrote is in order with another thread's use if the first one releases it and the second one acquires. A
-//! relaxed arrival at the cluster's barrier releases only what a fence of its thread covers. So no argument and no word of
-//! memory makes up for a text in which nothing else can order threads ahead of the use, and in which no fence follows the
-//! `init`.
+//! relaxed arrival at the cluster's barrier releases only what a fence of its thread covers. In the text above, no fence
+//! follows the `init`, and nothing else orders threads ahead of the use. No argument and no word of memory changes that.
 
 use crate::flow::Flow;
 use crate::ptx::{Entry, Inst};
